@@ -1,0 +1,1 @@
+"""Where the instrument runs at scale: sweeps, dispatch, sandboxes, ledger, metrics."""

@@ -1,0 +1,1 @@
+"""One protocol, several ways to run a request: see `protocol`. No sandbox imports another."""
