@@ -147,13 +147,16 @@ class SandboxResult:
 
 
 class ExecutionOutcome(StrEnum):
-    """What became of an execution. Whether the task is resolved is the scorer's business."""
+    """What became of an execution. Whether the task is resolved is the scorer's business.
+
+    UNTRUSTED: there are results, but also signs that they are not what the tests said.
+    """
 
     COMPLETED = "completed"
     DOES_NOT_APPLY = "does_not_apply"
     TIMED_OUT = "timed_out"
     OUT_OF_MEMORY = "out_of_memory"
-    TAMPERED = "tampered"
+    UNTRUSTED = "untrusted"
 
 
 class Evidence(StrEnum):

@@ -1,0 +1,182 @@
+"""Results of a run, derived from its ledger: outcome lines, scores, the summary."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from cluster.plan import Unit
+from cluster.rundir import SCHEMA
+from parsimony.scorer import Outcome
+from parsimony.statistics import quantile, wilson
+
+Row = Mapping[str, Any]
+Identity = tuple[str, str, int, int]
+
+
+def identity(row: Row) -> Identity:
+    """Task, arm, seed, repeat of a ledger row or an outcome line."""
+    return row["task_id"], row["arm"], row["seed"], row["repeat"]
+
+
+def outcome_lines(units: Iterable[Unit], score_rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """A line per planned unit, in the order of the plan: the census holds by construction.
+
+    A unit without a terminal record is `missing`: it is shown, and never counted as a failure.
+    """
+    newest = {identity(row): row for row in score_rows}
+    lines = []
+    for unit in units:
+        row = newest.get(unit.identity)
+        if row is not None and row["execution_key"] == unit.key:
+            lines.append(_line(row))
+        else:
+            lines.append(_line_of_missing(unit))
+    return lines
+
+
+def _line(row: Row) -> dict[str, Any]:
+    return {
+        "task_id": row["task_id"],
+        "arm": row["arm"],
+        "seed": row["seed"],
+        "repeat": row["repeat"],
+        "execution_key": row["execution_key"],
+        "patch_ref": row["patch_ref"],
+        "outcome": row["outcome"],
+        "evidence": row["evidence"],
+        "reasons": list(row["reasons"] or ()),
+        "attempts": row["attempts"],
+        "wall_seconds": row["wall_seconds"],
+        "cpu_seconds": row["cpu_seconds"],
+        "peak_memory_bytes": row["peak_memory_bytes"],
+        "apply_strategy": row["apply_strategy"],
+        "score": json.loads(row["score"]) if row["score"] else None,
+    }
+
+
+def _line_of_missing(unit: Unit) -> dict[str, Any]:
+    return {
+        "task_id": unit.task.instance_id,
+        "arm": unit.arm,
+        "seed": unit.seed,
+        "repeat": unit.repeat,
+        "execution_key": unit.key,
+        "patch_ref": unit.candidate.patch_ref if unit.candidate else None,
+        "outcome": Outcome.MISSING.value,
+        "evidence": "none",
+        "reasons": list(unit.reasons) or ["not graded yet"],
+        "attempts": 0,
+        "wall_seconds": None,
+        "cpu_seconds": None,
+        "peak_memory_bytes": None,
+        "apply_strategy": None,
+        "score": None,
+    }
+
+
+def summarise(
+    lines: Sequence[Row], *, name: str, rejected: int, costs: Iterable[Row], executions: Iterable[Row], wall_seconds: float
+) -> dict[str, Any]:
+    """The summary of a run.
+
+    Args:
+        lines: of `outcome_lines`.
+        costs, executions: rows of those kinds; executions need `phases` and `execution_key` only.
+        wall_seconds: of all drivers that worked on this run, together.
+    """
+    outcomes = Counter(line["outcome"] for line in lines)
+    missing = outcomes[Outcome.MISSING.value]
+    return {
+        "schema": SCHEMA,
+        "name": name,
+        "census": {
+            "planned": len(lines),
+            "recorded": len(lines) - missing,
+            "missing": missing,
+            "rejected_rows": rejected,
+            "complete": missing == 0,
+        },
+        "outcomes": {outcome.value: outcomes[outcome.value] for outcome in Outcome},
+        "arms": {arm: _arm([x for x in lines if x["arm"] == arm]) for arm in dict.fromkeys(x["arm"] for x in lines)},
+        "flaky": flaky(lines),
+        "cost": _cost(costs),
+        "phases": _phases(executions),
+        "wall_seconds": round(wall_seconds, 3),
+    }
+
+
+def _arm(lines: Sequence[Row]) -> dict[str, Any]:
+    seeds = sorted({line["seed"] for line in lines})
+    return {
+        **_rate(lines),
+        "tasks": len({line["task_id"] for line in lines}),
+        "seeds": {str(seed): _rate([x for x in lines if x["seed"] == seed]) for seed in seeds},
+    }
+
+
+def _rate(lines: Sequence[Row]) -> dict[str, Any]:
+    """Counts, and the resolve rate: a point with its Wilson interval, or bounds when something is missing."""
+    planned = len(lines)
+    resolved = sum(line["outcome"] == Outcome.RESOLVED.value for line in lines)
+    missing = sum(line["outcome"] == Outcome.MISSING.value for line in lines)
+    complete = missing == 0 and planned > 0
+    return {
+        "planned": planned,
+        "resolved": resolved,
+        "missing": missing,
+        "outcomes": dict(sorted(Counter(line["outcome"] for line in lines).items())),
+        "rate": resolved / planned if complete else None,
+        "wilson_95": list(wilson(resolved, planned) or ()) if complete else None,
+        "bounds": [resolved / planned, (resolved + missing) / planned] if planned else None,
+    }
+
+
+def flaky(lines: Iterable[Row]) -> list[dict[str, Any]]:
+    """Candidates whose repeats disagree."""
+    by_candidate: dict[tuple[str, str, int], list[str]] = {}
+    for line in lines:
+        if line["outcome"] != Outcome.MISSING.value:
+            by_candidate.setdefault((line["task_id"], line["arm"], line["seed"]), []).append(line["outcome"])
+    return [
+        {"task_id": task, "arm": arm, "seed": seed, "outcomes": dict(Counter(found))}
+        for (task, arm, seed), found in by_candidate.items()
+        if len(set(found)) > 1
+    ]
+
+
+def _cost(rows: Iterable[Row]) -> dict[str, Any]:
+    """LLM and compute apart; spent (what was paid) beside attributed (what each candidate would have cost alone)."""
+    kinds: dict[str, dict[str, Any]] = {}
+    unpriced = 0
+    for row in rows:
+        total = kinds.setdefault(
+            row["kind"], {"rows": 0, "tokens": 0, "calls": 0, "cpu_seconds": 0.0, "wall_seconds": 0.0, "micro_dollars": 0}
+        )
+        total["rows"] += 1
+        total["tokens"] += sum(row.get(f) or 0 for f in ("input_tokens", "cached_tokens", "output_tokens"))
+        for name in ("calls", "cpu_seconds", "wall_seconds", "micro_dollars"):
+            total[name] += row.get(name) or 0
+        if row["kind"] == "llm" and row.get("micro_dollars") is None:
+            unpriced += 1
+    for total in kinds.values():
+        total["cpu_seconds"] = round(total["cpu_seconds"], 3)
+        total["wall_seconds"] = round(total["wall_seconds"], 3)
+    return {"kinds": kinds, "llm_rows_without_dollars": unpriced}
+
+
+def _phases(executions: Iterable[Row]) -> dict[str, Any]:
+    seconds: dict[str, list[float]] = {}
+    for row in executions:
+        for phase, value in json.loads(row["phases"] or "{}").items():
+            seconds.setdefault(phase, []).append(value)
+    return {
+        phase: {
+            "total_s": round(sum(values), 3),
+            "p50_s": round(quantile(values, 0.5) or 0.0, 4),
+            "p95_s": round(quantile(values, 0.95) or 0.0, 4),
+        }
+        for phase, values in seconds.items()
+    }

@@ -1,0 +1,214 @@
+"""The sweep file: what is graded, how and with what, as a typed, closed schema (`parsimony schema sweep` prints it)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from cluster.yamlfile import read_yaml
+from parsimony.execution import GIB, KIB, MIB, Limits
+from parsimony.runner import Policy
+
+_UNITS = {"": 1, "b": 1, "k": KIB, "kb": KIB, "kib": KIB, "m": MIB, "mb": MIB, "mib": MIB, "g": GIB, "gb": GIB, "gib": GIB}
+
+
+def parse_size(value: object) -> object:
+    """`3g`, `512 MiB` or a number of bytes, as bytes (powers of 1024); anything else is left for the schema."""
+    if isinstance(value, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", value)
+        if found is None or found[2].lower() not in _UNITS:
+            raise ValueError("is not a size; write a number of bytes or, for example, `3g` or `512m`")
+        return int(float(found[1]) * _UNITS[found[2].lower()])
+    return value
+
+
+Size = Annotated[int, BeforeValidator(parse_size), Field(gt=0)]
+
+
+class Closed(BaseModel):
+    """A part of the file: unknown fields are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TaskSource(Closed):
+    """Where tasks come from.
+
+    Attributes:
+        file: JSON, JSONL or Parquet; relative to the sweep file.
+        defaults: fields laid under every row; `{instance_id}` and other fields of the row may stand in texts.
+        only: instance ids to take; None = all.
+    """
+
+    file: Path
+    defaults: dict[str, Any] = Field(default_factory=dict)
+    only: tuple[str, ...] | None = None
+
+
+class LimitsOverride(Closed):
+    """Limits laid over those of every row; what is left out stays as the row has it."""
+
+    timeout_s: float | None = Field(None, gt=0)
+    overhead_s: float | None = Field(None, gt=0)
+    cpus: float | None = Field(None, gt=0)
+    memory: Size | None = None
+    pids: int | None = Field(None, gt=0)
+    disk: Size | None = None
+    output: Size | None = None
+    artifacts: Size | None = None
+    network: bool | None = None
+
+    def over(self, limits: Limits) -> Limits:
+        """`limits` with these in place."""
+        names = {"memory": "memory_bytes", "disk": "disk_bytes", "output": "output_bytes", "artifacts": "artifact_bytes"}
+        values = {f: getattr(limits, f) for f in Limits.__dataclass_fields__}
+        for name, value in self.model_dump(exclude_none=True).items():
+            values[names.get(name, name)] = value
+        return Limits(**values)
+
+
+class DockerSandbox(Closed):
+    """Each task in its own image, by a Docker Engine."""
+
+    kind: Literal["docker"] = "docker"
+    base_url: str | None = None
+    pull: bool = True
+
+
+class ProcessSandbox(Closed):
+    """No image: a process on this machine, in a tree of its own. Weaker than a container (docs/sandboxes.md)."""
+
+    kind: Literal["process"] = "process"
+    path: str | None = None
+
+
+class LocalEngine(Closed):
+    """The agent runs in the driver's process."""
+
+    kind: Literal["local"] = "local"
+
+
+class RayEngine(Closed):
+    """An agent on each node of a Ray cluster."""
+
+    kind: Literal["ray"] = "ray"
+    address: str | None = None
+
+
+class PolicyChoice(Closed):
+    """What may be done, and what is asked of evidence.
+
+    Attributes:
+        three_way, fuzz: which of the later strategies may apply a patch that `git apply` refuses.
+        evidence: the least grade that counts: `report` refuses tasks that only have a log.
+        reference: `use` it where it is, `require` it, or `ignore` it.
+        max_attempts: how often infrastructure may fail a job before it is missing.
+    """
+
+    three_way: bool = True
+    fuzz: bool = True
+    evidence: Literal["log", "report"] = "log"
+    reference: Literal["use", "require", "ignore"] = "use"
+    max_attempts: int = Field(3, ge=1, le=20)
+
+    @property
+    def runner(self) -> Policy:
+        """The part that changes what an execution does."""
+        return Policy(three_way=self.three_way, fuzz=self.fuzz)
+
+
+class Frozen(Closed):
+    """What both sides of a comparison hold fixed on the producing side (build spec §5.4). Recorded, never used to grade."""
+
+    model: str | None = None
+    temperature: float | None = Field(None, ge=0)
+    token_budget: int | None = Field(None, ge=0)
+    tool_budget: int | None = Field(None, ge=0)
+    candidate_count: int | None = Field(None, ge=1)
+
+
+class Arm(Closed):
+    """A side of a comparison.
+
+    Attributes:
+        harness_version: what produced its candidates, named in every result.
+        predictions: files whose candidates all belong to this arm, whatever they say themselves.
+    """
+
+    harness_version: str | None = None
+    predictions: tuple[Path, ...] = ()
+
+
+class Sweep(Closed):
+    """One sweep: tasks × arms × seeds × repeats, graded under one policy.
+
+    Attributes:
+        name: for people and labels.
+        tasks: the task file, or a `TaskSource`.
+        predictions: files of candidates; relative to the sweep file.
+        arms, seeds: what is planned. When either is given, every task × arm × seed is planned, and one without a
+            candidate is missing. When neither is given, the candidates that are there are the plan.
+        repeats: executions of each candidate, for the flake rate.
+        concurrency: executions at once per node; `auto` = one per `limits.cpus` of its processors.
+        reference: the reference file; default: beside the task file, `.reference.json` in place of its suffix.
+    """
+
+    name: str = Field("sweep", pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]{0,62}$")
+    tasks: Annotated[TaskSource, BeforeValidator(lambda v: {"file": v} if isinstance(v, str | Path) else v)]
+    predictions: tuple[Path, ...] = ()
+    arms: dict[str, Arm] | None = None
+    seeds: tuple[int, ...] | None = None
+    repeats: int = Field(1, ge=1, le=100)
+    frozen: Frozen = Frozen()
+    limits: LimitsOverride = LimitsOverride()
+    sandbox: Annotated[DockerSandbox | ProcessSandbox, Field(discriminator="kind")] = DockerSandbox()
+    engine: Annotated[LocalEngine | RayEngine, Field(discriminator="kind")] = LocalEngine()
+    concurrency: Annotated[int, Field(ge=1, le=4096)] | Literal["auto"] = "auto"
+    policy: PolicyChoice = PolicyChoice()
+    reference: Path | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shorthands(cls, data: Any) -> Any:
+        """`arms: [a, b]` and `predictions: FILE` are short for the mapping and the list."""
+        if isinstance(data, dict):
+            data = dict(data)
+            if isinstance(data.get("arms"), list):
+                data["arms"] = {str(name): {} for name in data["arms"]}
+            if isinstance(data.get("predictions"), str):
+                data["predictions"] = [data["predictions"]]
+        return data
+
+    @model_validator(mode="after")
+    def _some_candidates(self) -> Self:
+        if not self.predictions and not any(arm.predictions for arm in (self.arms or {}).values()):
+            raise ValueError("there is nothing to grade; name files of candidates under `predictions:`")
+        if self.seeds is not None and len(set(self.seeds)) != len(self.seeds):
+            raise ValueError("`seeds` names one twice; name each once")
+        return self
+
+    def resolved(self, base: Path) -> Self:
+        """With every path absolute: relative ones are taken from `base`."""
+        data = self.model_dump()
+        data["tasks"]["file"] = base / self.tasks.file
+        data["predictions"] = [base / p for p in self.predictions]
+        for arm in (data["arms"] or {}).values():
+            arm["predictions"] = [base / p for p in arm["predictions"]]
+        data["reference"] = (
+            base / self.reference
+            if self.reference is not None
+            else (base / self.tasks.file).with_suffix(".reference.json")
+        )
+        return type(self).model_validate(data)
+
+
+def read_sweep(path: Path) -> Sweep:
+    """The sweep of a file, its paths resolved against the file's folder.
+
+    Raises:
+        InputError: see `read_yaml`.
+    """
+    return read_yaml(path, Sweep).resolved(path.resolve().parent)

@@ -1,0 +1,17 @@
+"""The executed-test runner: turns (task, patch) into one self-contained execution request, and what came back into an
+`Execution`. It is the witness, not the judge (build spec §3.1)."""
+
+from parsimony.runner.policy import RUNNER_VERSION, Policy, execution_key
+from parsimony.runner.reading import read
+from parsimony.runner.request import GradingOrder, Reading, build_order, refusal
+
+__all__ = [
+    "RUNNER_VERSION",
+    "GradingOrder",
+    "Policy",
+    "Reading",
+    "build_order",
+    "execution_key",
+    "read",
+    "refusal",
+]

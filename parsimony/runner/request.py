@@ -1,0 +1,191 @@
+"""A task and a patch become one self-contained request: the in-image script, its settings, patches and reporters."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Final
+
+from parsimony import patches
+from parsimony.errors import PermanentError
+from parsimony.execution import ExecutionRequest, Limits
+from parsimony.runner.policy import Policy
+from parsimony.runner.steering import Steering, SteeringTable
+from parsimony.tasks.model import Task
+from parsimony.testreports import FORMATS
+from parsimony.testreports.model import Canaries
+
+COMMAND: Final = ("/bin/sh", "-c", 'exec /bin/sh "$PARSIMONY_IN/run.sh"')
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is needed to read a result, and must not be in the sandbox.
+
+    Attributes:
+        log_format: how results are read, a name of `parsimony.testreports.FORMATS`.
+        expected: the test ids of both gates.
+        nonce: what the markers around the tests' output begin with.
+        canaries: names of the two generated tests.
+        forms: per form of the patch that may be applied: its bytes and the repairs that it carries.
+        slots: slot number -> path, of the paths that the patch touches.
+        reasons: findings about the patch that stand before anything ran.
+    """
+
+    log_format: str
+    expected: tuple[str, ...]
+    nonce: str
+    canaries: Canaries
+    forms: tuple[tuple[bytes, tuple[str, ...]], ...]
+    slots: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GradingOrder:
+    """One execution: what a sandbox runs, and how its result is to be read."""
+
+    request: ExecutionRequest
+    reading: Reading
+
+
+def build_order(
+    task: Task,
+    patch: bytes,
+    *,
+    key: str,
+    run_id: str,
+    attempt: int,
+    limits: Limits,
+    policy: Policy,
+    labels: Mapping[str, str],
+) -> GradingOrder:
+    """The order for one attempt at one execution. An empty `patch` runs the tests on the base tree.
+
+    Raises:
+        InputError: the patch reaches outside the work tree or is no patch at all; callers classify such candidates
+            with `refusal` before they come here.
+        PermanentError: the task's log format is not known to this version.
+    """
+    if task.log_format not in FORMATS:
+        raise PermanentError(f"{task.instance_id}: unknown log format {task.log_format!r}")
+    prepared = patches.prepare(patch) if patch else None
+    forms = tuple((v.data, (*v.repairs,)) for v in prepared.variants) if prepared else ()
+    slots = tuple(_text(p) for p in prepared.touched) if prepared else ()
+    nonce = f"parsimony-{secrets.token_hex(16)}"
+    canaries = Canaries(pass_name=f"c{secrets.token_hex(8)}", fail_name=f"c{secrets.token_hex(8)}")
+    files = dict(harness_files())
+    files |= {
+        "settings.sh": _settings(task, limits, policy, len(forms), nonce),
+        "touched.sh": _calls(("touched", slot, path) for slot, path in enumerate(slots)),
+        "steering.sh": _calls(_steering(task, slots)),
+        "report_files.sh": _calls(("report_file", pattern) for pattern in FORMATS[task.log_format].report_files),
+        "secrets.json": json.dumps(
+            {
+                "key": secrets.token_hex(32),
+                "canaries": {"pass": canaries.pass_name, "fail": canaries.fail_name},
+                "framework_hint": task.log_format,
+            }
+        ).encode(),
+        "tests.sh": _tests(task),
+    }
+    files |= {f"candidate.{n}": data for n, (data, _) in enumerate(forms)}
+    if task.test_patch and not task.eval_script:
+        files["test.patch"] = task.test_patch
+    if task.tree is not None:
+        files["base.tar"] = task.tree
+    return GradingOrder(
+        request=ExecutionRequest(
+            execution_key=key,
+            name=sandbox_name(task.instance_id, run_id, key, attempt),
+            command=COMMAND,
+            files=files,
+            limits=limits,
+            image=task.image,
+            labels=labels,
+        ),
+        reading=Reading(
+            log_format=task.log_format,
+            expected=(*task.fail_to_pass, *task.pass_to_pass),
+            nonce=nonce,
+            canaries=canaries,
+            forms=forms,
+            slots=slots,
+        ),
+    )
+
+
+def sandbox_name(instance_id: str, run_id: str, key: str, attempt: int) -> str:
+    """A DNS-1123 label that names the attempt: the same attempt always gets the same name."""
+    readable = re.sub(r"[^a-z0-9]+", "-", instance_id.lower()).strip("-")[-20:].strip("-")
+    return f"parsimony-{run_id[:8].lower()}-{readable or 'task'}-{key.removeprefix('sha256:')[:12]}-{attempt}"
+
+
+def refusal(patch: bytes) -> tuple[str, ...]:
+    """Why `patch` must not even be tried (it reaches outside the work tree); empty when it may be."""
+    return tuple(patches.prepare(patch).refused)
+
+
+@cache
+def harness_files() -> Mapping[str, bytes]:
+    """The files that run inside every task image, by their path in the inbox."""
+    found: dict[str, bytes] = {}
+
+    def walk(folder: Traversable, prefix: str) -> None:
+        for entry in folder.iterdir():
+            if entry.name.startswith((".", "__")) or entry.name.endswith(".pyc"):
+                continue
+            if entry.is_dir():
+                walk(entry, f"{prefix}{entry.name}/")
+            else:
+                found[prefix + entry.name] = entry.read_bytes()
+
+    walk(resources.files("parsimony") / "inimage", "")
+    return found
+
+
+def _steering(task: Task, slots: tuple[str, ...]) -> Iterable[tuple[str | int, ...]]:
+    graded = {*task.test_files, *(_text(p) for p in patches.touched(task.test_patch))}
+    table = SteeringTable(graded, (_text(p) for p in patches.touched(task.patch)))
+    for slot, path in enumerate(slots):
+        steering, _ = table.sort(path)
+        if steering is not Steering.FREE:
+            yield ("steers" if steering is Steering.WHOLE else "mixed", slot, path)
+
+
+def _settings(task: Task, limits: Limits, policy: Policy, variants: int, nonce: str) -> bytes:
+    workdir = '"$PARSIMONY_WORK/tree"' if task.tree is not None else shlex.quote(task.workdir)
+    lines = [
+        f"WORKDIR={workdir}",
+        f"VARIANTS={variants}",
+        f"STRATEGIES={shlex.quote(' '.join(policy.strategies))}",
+        f"TIMEOUT={limits.timeout_s:g}",
+        f"NONCE={shlex.quote(nonce)}",
+        f"WITNESS={'node' if FORMATS[task.log_format].language == 'javascript' else 'any'}",
+    ]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _tests(task: Task) -> bytes:
+    """The script that runs the tests; the witness starts it in the work tree."""
+    if task.eval_script is not None:
+        return task.eval_script.encode("utf-8", "surrogateescape")
+    build = f"{{ {task.build_cmd}\n}} || exit 125\n" if task.build_cmd else ""
+    return f"{build}{task.test_cmd}\n".encode("utf-8", "surrogateescape")
+
+
+def _calls(calls: Iterable[tuple[str | int, ...]]) -> bytes:
+    """Shell lines that call functions of run.sh; every argument is one word, whatever bytes it holds."""
+    lines = (" ".join(shlex.quote(str(word)) for word in call) + "\n" for call in calls)
+    return "".join(lines).encode("utf-8", "surrogateescape")
+
+
+def _text(path: bytes) -> str:
+    return path.decode("utf-8", "surrogateescape")
