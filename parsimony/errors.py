@@ -58,6 +58,12 @@ class InputError(ParsimonyError, ValueError):
         where = str(self.place)
         return f"{where}: {self.problem}; {self.mend}" if where else f"{self.problem}; {self.mend}"
 
+    @classmethod
+    def wrong(cls, field: str, value: object, wanted: str) -> InputError:
+        """The error for a field that holds `value` (shortened) where it should hold what `wanted` says."""
+        shown = repr(value)
+        return cls(f"is {shown if len(shown) <= 60 else shown[:57] + '...'}", mend=f"it must be {wanted}", field=field)
+
     def at(self, *, file: str | None = None, row: int | None = None, field: str | None = None) -> InputError:
         """The same error with the parts of its place that were not known where it was raised."""
         place = self.place

@@ -32,7 +32,7 @@ class Scalar:
         try:
             return self.convert(value)
         except ValueError:
-            raise wrong(name, value, self.wanted) from None
+            raise InputError.wrong(name, value, self.wanted) from None
 
     def read(self, value: object, name: str) -> object:
         """What the JSON value stands for."""
@@ -41,14 +41,6 @@ class Scalar:
     def write(self, value: Any) -> Any:
         """The JSON value."""
         return value
-
-
-def wrong(name: str, value: object, wanted: str) -> InputError:
-    """The error for a field that holds something else than it should."""
-    shown = repr(value)
-    if len(shown) > 60:
-        shown = shown[:57] + "..."
-    return InputError(f"is {shown}", mend=f"it must be {wanted}", field=name)
 
 
 def _integer(least: int) -> Callable[[object], int]:

@@ -23,7 +23,6 @@ from typing import (
 
 from parsimony import strict_json
 from parsimony.errors import InputError
-from parsimony.records.kinds import wrong
 
 _R = TypeVar("_R", bound="Record")
 
@@ -125,7 +124,9 @@ def _read(cls: type[_R], value: object, path: str) -> _R:
         raise InputError(error.problem, mend=error.mend, field=field) from None
     for name in names:
         if name not in kinds and value[name] != str(getattr(record, name)):
-            raise wrong(_dotted(path, name), value[name], f"{getattr(record, name)}: it follows from the other fields")
+            raise InputError.wrong(
+                _dotted(path, name), value[name], f"{getattr(record, name)}: it follows from the other fields"
+            )
     return record
 
 
@@ -160,14 +161,14 @@ class _Choice:
 
     def accept(self, value: object, name: str) -> StrEnum:
         if not isinstance(value, self.enum):
-            raise wrong(name, value, f"a {self.enum.__name__}")
+            raise InputError.wrong(name, value, f"a {self.enum.__name__}")
         return value
 
     def read(self, value: object, name: str) -> StrEnum:
         try:
             return self.enum(cast("str", value))
         except ValueError:
-            raise wrong(name, value, "one of " + ", ".join(self.enum)) from None
+            raise InputError.wrong(name, value, "one of " + ", ".join(self.enum)) from None
 
     def write(self, value: StrEnum) -> str:
         return value.value
@@ -181,12 +182,12 @@ class _Several:
 
     def accept(self, value: object, name: str) -> tuple[Any, ...]:
         if not isinstance(value, tuple):
-            raise wrong(name, value, "a tuple")
+            raise InputError.wrong(name, value, "a tuple")
         return tuple(self.item.accept(item, f"{name}.{index}") for index, item in enumerate(value))
 
     def read(self, value: object, name: str) -> tuple[object, ...]:
         if not isinstance(value, list):
-            raise wrong(name, value, "an array")
+            raise InputError.wrong(name, value, "an array")
         return tuple(self.item.read(item, f"{name}.{index}") for index, item in enumerate(value))
 
     def write(self, value: tuple[Any, ...]) -> list[Any]:
@@ -201,7 +202,7 @@ class _Nested:
 
     def accept(self, value: object, name: str) -> Record:
         if not isinstance(value, self.record):
-            raise wrong(name, value, f"a {self.record.__name__}")
+            raise InputError.wrong(name, value, f"a {self.record.__name__}")
         return value
 
     def read(self, value: object, name: str) -> Record:
