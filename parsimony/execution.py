@@ -134,6 +134,8 @@ class SandboxResult:
         phases: seconds by phase (`create`, `inject`, `start`, `run`, `collect`).
         image_digest: what was really run, where there is an image.
         notes: plain words on anything unusual (an outbox cut at its limit).
+        memory_kills: processes that were killed at the memory limit, as far as is known. Positive with any ending: a
+            container goes on when the kernel kills one child of its main command.
     """
 
     ending: Ending
@@ -144,6 +146,7 @@ class SandboxResult:
     phases: Mapping[str, float]
     image_digest: str | None = None
     notes: tuple[str, ...] = ()
+    memory_kills: int = 0
 
 
 class ExecutionOutcome(StrEnum):
