@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
-EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
 class TestStatus(StrEnum):
@@ -84,9 +82,9 @@ class ExecutionRequest:
     files: Mapping[str, bytes]
     limits: Limits = field(default_factory=Limits)
     image: str | None = None
-    environment: Mapping[str, str] = EMPTY
+    environment: Mapping[str, str] = field(default_factory=dict)
     workdir: str | None = None
-    labels: Mapping[str, str] = EMPTY
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 class Ending(StrEnum):

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal
 
 from parsimony.canonical import digest_bytes, digest_json
 from parsimony.execution import Limits
-
-NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +56,7 @@ class Task:
     version: str | None = None
     created_at: str | None = None
     problem_statement: str = field(default="", repr=False)
-    row: Mapping[str, object] = field(default=NOTHING, repr=False, compare=False)
+    row: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
     source: str = field(default="", compare=False)
 
     @property
