@@ -1,0 +1,80 @@
+"""What every reader of test results gives back, and how a reader is registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from parsimony.execution import Evidence, TestResult, TestStatus
+
+_NO_TESTS: Mapping[str, TestResult] = MappingProxyType({})
+_NO_LABELS: Mapping[str, str] = MappingProxyType({})
+
+# From best to worst. A skip stands below an expected failure because it shows nothing about the code.
+_ORDER = (
+    TestStatus.PASSED,
+    TestStatus.XFAIL,
+    TestStatus.XPASS,
+    TestStatus.SKIPPED,
+    TestStatus.FAILED,
+    TestStatus.ERROR,
+)
+_RANK = {status: rank for rank, status in enumerate(_ORDER)}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a test run reported.
+
+    Attributes:
+        tests: test id -> result; the worst status counts when an id was reported more than once.
+        evidence: how good the source is; `NONE` when nothing could be read.
+        problems: reasons why this can never be trusted as a success (forged, unfinished, counts disagree, a canary
+            came out wrong), one plain clause each.
+        notes: worth knowing, does not change the verdict.
+        exit_status: of the test command, where the source tells.
+        timed_out: the test command was stopped at its time limit.
+        tampered: at least one of the problems is a sign of forgery. False with problems = incomplete or broken, which
+            honest code can cause as well.
+        labels: test id -> what the runner's own log calls this test, where the two differ (unittest: the first line
+            of a docstring, or `method (class)`). Several ids can have one label.
+    """
+
+    tests: Mapping[str, TestResult] = field(default=_NO_TESTS)
+    evidence: Evidence = Evidence.NONE
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    exit_status: int | None = None
+    timed_out: bool = False
+    tampered: bool = False
+    labels: Mapping[str, str] = field(default=_NO_LABELS)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A named way to read results.
+
+    Attributes:
+        name: what `log_format` of a task says.
+        framework: the test runner it belongs to (`pytest`, `unittest`, `django`, `node-test`, `mocha`, `go`, ...).
+        injected: our own reporter exists for that framework, so results come over the channel and `read` is only the
+            fall-back.
+        read: bytes of the log or report -> `Report`. Never raises.
+    """
+
+    name: str
+    framework: str
+    injected: bool
+    read: Callable[[bytes], Report]
+
+
+def worse(first: TestResult, second: TestResult) -> TestResult:
+    """The result with the worse status; of two equal ones the first."""
+    return second if _RANK[second.status] > _RANK[first.status] else first
+
+
+def add(tests: dict[str, TestResult], test_id: str, result: TestResult) -> None:
+    """Record a result in `tests`; the worst status of an id counts."""
+    known = tests.get(test_id)
+    tests[test_id] = result if known is None else worse(known, result)
