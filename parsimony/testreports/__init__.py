@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from parsimony.testreports.model import Format, Report
+from parsimony.testreports.model import Canaries, Format, Report
 
-__all__ = ["FORMATS", "Format", "Report"]
+__all__ = ["FORMATS", "Canaries", "Format", "Report"]
 
 
 def _index(*groups: Iterable[Format]) -> Mapping[str, Format]:

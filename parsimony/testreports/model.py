@@ -52,6 +52,17 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
+class Canaries:
+    """Names of the two generated tests of a run: one has to come out as passed, the other as failed.
+
+    Random, so that no candidate can know them beforehand.
+    """
+
+    pass_name: str
+    fail_name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Format:
     """A named way to read results.
 
