@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -71,13 +71,51 @@ class Format:
         framework: the test runner it belongs to (`pytest`, `unittest`, `django`, `node-test`, `mocha`, `go`, ...).
         injected: our own reporter exists for that framework, so results come over the channel and `read` is only the
             fall-back.
-        read: bytes of the log or report -> `Report`. Never raises.
+        read: bytes of the log or report, and the ids that are asked for (some logs can only be split with their
+            help) -> `Report`. Never raises.
+        language: `python`, `javascript`, `go`, `rust`, or empty when the format belongs to none.
+        report_files: patterns (as `find -path` takes them, relative to the work tree) of the report files that the
+            test command writes; empty when the results are in its output.
     """
 
     name: str
     framework: str
     injected: bool
-    read: Callable[[bytes], Report]
+    read: Callable[[bytes, Collection[str]], Report]
+    language: str = ""
+    report_files: tuple[str, ...] = ()
+
+    def read_files(self, files: Mapping[str, bytes], expected: Collection[str] = ()) -> Report:
+        """One report of several report files (file name -> content). Never raises."""
+        if not files:
+            return Report(problems=("the test command left no report file",))
+        return merge(self.read(files[name], expected) for name in sorted(files))
+
+
+def merge(reports: Iterable[Report]) -> Report:
+    """Several reports of one run as one: the worst status of an id, every problem and note once."""
+    tests: dict[str, TestResult] = {}
+    labels: dict[str, str] = {}
+    problems: dict[str, None] = {}
+    notes: dict[str, None] = {}
+    seen: list[Report] = []
+    for report in reports:
+        seen.append(report)
+        for test_id, result in report.tests.items():
+            add(tests, test_id, result)
+        labels.update(report.labels)
+        problems.update(dict.fromkeys(report.problems))
+        notes.update(dict.fromkeys(report.notes))
+    grades = [report.evidence for report in seen if report.evidence is not Evidence.NONE]
+    return Report(
+        tests=MappingProxyType(tests),
+        evidence=min(grades, key=[Evidence.LOG, Evidence.REPORT].index, default=Evidence.NONE),
+        problems=tuple(problems),
+        notes=tuple(notes),
+        timed_out=any(report.timed_out for report in seen),
+        tampered=any(report.tampered for report in seen),
+        labels=MappingProxyType(labels),
+    )
 
 
 def worse(first: TestResult, second: TestResult) -> TestResult:
