@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from parsimony.execution import Evidence, TestResult, TestStatus
-
-_NO_TESTS: Mapping[str, TestResult] = MappingProxyType({})
-_NO_LABELS: Mapping[str, str] = MappingProxyType({})
 
 # From best to worst. A skip stands below an expected failure because it shows nothing about the code.
 _ORDER = (
@@ -41,14 +37,14 @@ class Report:
             of a docstring, or `method (class)`). Several ids can have one label.
     """
 
-    tests: Mapping[str, TestResult] = field(default=_NO_TESTS)
+    tests: Mapping[str, TestResult] = field(default_factory=dict)
     evidence: Evidence = Evidence.NONE
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     exit_status: int | None = None
     timed_out: bool = False
     tampered: bool = False
-    labels: Mapping[str, str] = field(default=_NO_LABELS)
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +104,13 @@ def merge(reports: Iterable[Report]) -> Report:
         notes.update(dict.fromkeys(report.notes))
     grades = [report.evidence for report in seen if report.evidence is not Evidence.NONE]
     return Report(
-        tests=MappingProxyType(tests),
+        tests=tests,
         evidence=min(grades, key=[Evidence.LOG, Evidence.REPORT].index, default=Evidence.NONE),
         problems=tuple(problems),
         notes=tuple(notes),
         timed_out=any(report.timed_out for report in seen),
         tampered=any(report.tampered for report in seen),
-        labels=MappingProxyType(labels),
+        labels=labels,
     )
 
 
