@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from cluster.plan import Unit
@@ -21,19 +21,30 @@ def identity(row: Row) -> Identity:
     return row["task_id"], row["arm"], row["seed"], row["repeat"]
 
 
-def outcome_lines(units: Iterable[Unit], score_rows: Iterable[Row]) -> list[dict[str, Any]]:
+def outcome_lines(
+    units: Iterable[Unit],
+    score_rows: Iterable[Row],
+    *,
+    score_key: Callable[[Unit], str],
+    missing: Mapping[str, Sequence[str]],
+) -> list[dict[str, Any]]:
     """A line per planned unit, in the order of the plan: the census holds by construction.
 
     A unit without a terminal record is `missing`: it is shown, and never counted as a failure.
+
+    Args:
+        score_key: the key of the score that holds for a unit today; rows of other keys (an older scorer, another
+            reference) are history.
+        missing: reasons by execution key for jobs that have no execution.
     """
-    newest = {identity(row): row for row in score_rows}
+    rows = {(identity(row), row["score_key"]): row for row in score_rows}
     lines = []
     for unit in units:
-        row = newest.get(unit.identity)
-        if row is not None and row["execution_key"] == unit.key:
+        row = rows.get((unit.identity, score_key(unit)))
+        if row is not None:
             lines.append(_line(row))
         else:
-            lines.append(_line_of_missing(unit))
+            lines.append(_line_of_missing(unit, missing.get(unit.key or "", ())))
     return lines
 
 
@@ -57,7 +68,7 @@ def _line(row: Row) -> dict[str, Any]:
     }
 
 
-def _line_of_missing(unit: Unit) -> dict[str, Any]:
+def _line_of_missing(unit: Unit, reasons: Sequence[str]) -> dict[str, Any]:
     return {
         "task_id": unit.task.instance_id,
         "arm": unit.arm,
@@ -67,7 +78,7 @@ def _line_of_missing(unit: Unit) -> dict[str, Any]:
         "patch_ref": unit.candidate.patch_ref if unit.candidate else None,
         "outcome": Outcome.MISSING.value,
         "evidence": "none",
-        "reasons": list(unit.reasons) or ["not graded yet"],
+        "reasons": list(unit.reasons or reasons) or ["not graded yet"],
         "attempts": 0,
         "wall_seconds": None,
         "cpu_seconds": None,

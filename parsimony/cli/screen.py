@@ -1,0 +1,120 @@
+"""What people see in a terminal: one console, tables that fit 100 columns, numbers as people write them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+WIDTH = 100
+
+OUTCOME_STYLES: Mapping[str, str] = {
+    "resolved": "green",
+    "not_resolved": "red",
+    "tampered": "bold magenta",
+    "timed_out": "yellow",
+    "out_of_memory": "yellow",
+    "does_not_apply": "red",
+    "empty_patch": "dim",
+    "missing": "bold yellow",
+}
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console of at most `WIDTH` columns; as wide as that where there is no terminal to ask."""
+    plain = Console(stderr=stderr, highlight=False)
+    width = min(WIDTH, plain.width) if plain.is_terminal else WIDTH
+    return Console(stderr=stderr, highlight=False, width=width)
+
+
+def print_json(value: Any) -> None:
+    """JSON on stdout, for machines."""
+    json.dump(value, sys.stdout, indent=2, ensure_ascii=True)
+    sys.stdout.write("\n")
+
+
+def percent(rate: float | None) -> str:
+    """`41.7 %`, or a dash for what is not known."""
+    return "–" if rate is None else f"{100 * rate:.1f} %"
+
+
+def rate(part: Mapping[str, Any]) -> str:
+    """A resolve rate with its Wilson interval, or its bounds where something is missing."""
+    if part["rate"] is not None:
+        low, high = part["wilson_95"]
+        return f"{percent(part['rate'])}  [{100 * low:.1f}, {100 * high:.1f}]"
+    if part["bounds"] is None:
+        return "–"
+    low, high = part["bounds"]
+    return f"between {100 * low:.1f} and {100 * high:.1f} %"
+
+
+def seconds(value: float | None) -> str:
+    """`0.84 s`, `93 s`, `2 h 05 min`."""
+    if value is None:
+        return "–"
+    if value < 10:
+        return f"{value:.2f} s"
+    if value < 120:
+        return f"{value:.0f} s"
+    if value < 7200:
+        return f"{value / 60:.0f} min"
+    return f"{int(value // 3600)} h {int(value % 3600 // 60):02d} min"
+
+
+def mebibytes(value: int | None) -> str:
+    """`131 MiB`."""
+    return "–" if value is None else f"{value / (1 << 20):,.0f} MiB"
+
+
+def outcome_text(outcome: str) -> Text:
+    """An outcome in its colour."""
+    return Text(outcome, style=OUTCOME_STYLES.get(outcome, ""))
+
+
+def scoreboard(summary: Mapping[str, Any]) -> Table:
+    """A row per arm: how many resolved, the rate with its interval, what came of the rest."""
+    table = Table(title=f"{summary['name']}: resolve rate by arm", title_justify="left", show_edge=False, pad_edge=False)
+    table.add_column("arm", overflow="fold", max_width=26)
+    for heading in ("tasks", "seeds", "resolved"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("rate [Wilson 95 %]", no_wrap=True)
+    table.add_column("not resolved by", overflow="fold")
+    for name, arm in summary["arms"].items():
+        others = ", ".join(f"{outcome} {n}" for outcome, n in arm["outcomes"].items() if outcome != "resolved")
+        table.add_row(
+            Text(name), str(arm["tasks"]), str(len(arm["seeds"])), f"{arm['resolved']}/{arm['planned']}", rate(arm), others
+        )
+    return table
+
+
+def census_line(summary: Mapping[str, Any]) -> str:
+    """The census equation in words."""
+    census = summary["census"]
+    line = f"{census['planned']} planned = {census['recorded']} with a verdict + {census['missing']} missing"
+    if census["rejected_rows"]:
+        line += f"; {census['rejected_rows']} rows rejected (rejects.jsonl)"
+    return line
+
+
+def spent_lines(summary: Mapping[str, Any]) -> Sequence[str]:
+    """What producing and grading cost."""
+    kinds = summary["cost"]["kinds"]
+    lines = []
+    if "compute_spent" in kinds:
+        spent, alone = kinds["compute_spent"], kinds["compute_attributed"]
+        lines.append(
+            f"grading: {seconds(spent['wall_seconds'])} in sandboxes, {seconds(spent['cpu_seconds'])} of CPU"
+            f" ({seconds(alone['wall_seconds'])} if every candidate had been graded alone)"
+        )
+    if "llm" in kinds:
+        llm = kinds["llm"]
+        unpriced = summary["cost"]["llm_rows_without_dollars"]
+        dollars = f"${llm['micro_dollars'] / 1e6:,.2f}" + (f" and {unpriced} candidates without a price" if unpriced else "")
+        lines.append(f"producing: {llm['tokens']:,} tokens in {llm['calls']:,} calls, {dollars}")
+    return lines
