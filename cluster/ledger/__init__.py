@@ -1,0 +1,11 @@
+"""The ledger of a run: every attempt, execution, score, cost and event, append-only and durable.
+
+`Ledger` writes (one process at a time), `LedgerReader` reads (any number, at any time), `summarise` counts. The format
+on disk is described in docs/ledger-format.md. pyarrow is loaded when Parquet is read or written, not before.
+"""
+
+from cluster.ledger.reader import LedgerReader
+from cluster.ledger.schema import SCHEMA, SCHEMA_VERSION
+from cluster.ledger.writer import Ledger, LedgerOptions
+
+__all__ = ["SCHEMA", "SCHEMA_VERSION", "Ledger", "LedgerOptions", "LedgerReader"]

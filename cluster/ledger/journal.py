@@ -1,0 +1,163 @@
+"""The journal: rows as lines of text, each with its checksum, in files that only ever grow.
+
+A line is `crc32 SP json LF`: eight hexadecimal digits, the checksum of the JSON, and
+`{"n":12,"kind":"score","row":{...}}` with `n` the row's number in the ledger. A file starts with the number that its
+manifest entry says, and numbers within it have no gaps: a lost, doubled or swapped line is found as a flipped bit is.
+
+A file whose writer was killed may end in a *torn tail*: a line without its newline, or blocks that the file system
+promised and never wrote (zeros). Every other damage is LedgerCorrupt.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from cluster.ledger.disk import Disk
+from parsimony.errors import LedgerCorrupt
+
+_LINE = re.compile(rb'([0-9a-f]{8}) (\{"n":(0|[1-9][0-9]{0,18}),"kind":"([a-z]+)","row":(\{.*\})\})\n')
+
+
+def encode_line(n: int, kind: str, row: str) -> bytes:
+    """One journal line; `row` is ASCII JSON without newlines."""
+    body = f'{{"n":{n},"kind":"{kind}","row":{row}}}'.encode("ascii")
+    return b"%08x %s\n" % (zlib.crc32(body), body)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line whose checksum is right. `row` is its JSON, not parsed yet."""
+
+    n: int
+    kind: str
+    row: bytes
+
+
+def parse_line(raw: bytes) -> Line | None:
+    """The line, or None when it is not whole or its checksum is wrong."""
+    match = _LINE.fullmatch(raw)
+    if match is None or int(match[1], 16) != zlib.crc32(match[2]):
+        return None
+    return Line(int(match[3]), match[4].decode("ascii"), match[5])
+
+
+def damaged(path: Path, place: str, problem: str) -> LedgerCorrupt:
+    """The error for a damaged file, with the way to mend it."""
+    mend = f"run `python -m cluster.ledger.mend {path.parent}`: it sets the damaged part aside and keeps the rest"
+    return LedgerCorrupt(f"{path}{place}: {problem}; {mend}")
+
+
+class JournalScan:
+    """One pass over the lines of a journal.
+
+    Args:
+        first: the number of its first row.
+        end: where a closed journal ends, in bytes; nothing after it counts, and all before it must be whole. None for
+            a journal that is, or may be, still written: then a torn tail ends the pass.
+
+    Attributes, valid after the pass:
+        end: bytes up to the end of the last whole line.
+        rows: how many lines there were.
+        torn: bytes after `end` that are a torn tail.
+    """
+
+    def __init__(self, path: Path, *, first: int, end: int | None = None) -> None:
+        self._path = path
+        self._first = first
+        self._closed_at = end
+        self.end = 0
+        self.rows = 0
+        self.torn = 0
+
+    def __iter__(self) -> Iterator[Line]:
+        """The whole lines in order. Raises LedgerCorrupt with file and line, FileNotFoundError when it is gone."""
+        with self._path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(0)
+            limit = size if self._closed_at is None else self._closed_at
+            if size < limit:
+                raise damaged(self._path, "", f"the file has {size} bytes where it had {limit}")
+            raws = _bounded(file, limit)
+            for raw in raws:
+                line = parse_line(raw)
+                if line is None:
+                    self._end_with(raw, raws, limit)
+                    return
+                expected = self._first + self.rows
+                if line.n != expected:
+                    raise damaged(self._path, f":{self.rows + 1}", f"row {line.n} stands where row {expected} belongs")
+                self.rows += 1
+                self.end += len(raw)
+                yield line
+
+    def _end_with(self, raw: bytes, following: Iterator[bytes], limit: int) -> None:
+        """Decide on a bad line: a torn tail is noted, anything else raises."""
+        whole = raw.endswith(b"\n")
+        unwritten = b"\0" in raw
+        for later in following:
+            if parse_line(later) is not None:
+                raise self._bad_checksum()
+            unwritten = unwritten or b"\0" in later
+            whole = True
+        if self._closed_at is not None or (whole and not unwritten):
+            raise self._bad_checksum()
+        self.torn = limit - self.end
+
+    def _bad_checksum(self) -> LedgerCorrupt:
+        return damaged(self._path, f":{self.rows + 1}", "the line does not match its checksum")
+
+
+def _bounded(file: Iterable[bytes], limit: int) -> Iterator[bytes]:
+    """Lines of the first `limit` bytes: what a writer adds meanwhile stays out."""
+    offset = 0
+    for raw in file:
+        if offset + len(raw) > limit:
+            raw = raw[: limit - offset]  # noqa: PLW2901 -- the line as it was when the pass began
+        if raw:
+            yield raw
+        offset += len(raw)
+        if offset >= limit:
+            return
+
+
+class JournalWriter:
+    """Appends lines to one new journal file.
+
+    Attributes:
+        path: the file.
+        first: number of its first row.
+        rows, end: rows and bytes that are durable.
+    """
+
+    def __init__(self, path: Path, disk: Disk, *, first: int) -> None:
+        self.path = path
+        self.first = first
+        self.rows = 0
+        self.end = 0
+        self._disk = disk
+        self._file = disk.create(path)
+        self._clean = True
+
+    def write(self, lines: list[bytes]) -> None:
+        """Append lines; on return they are durable. On an error none of them counts, and the call can be repeated.
+
+        After a failed write or fsync nobody knows what is on the disk (the kernel may have dropped the pages and will
+        call the next fsync a success), so the next call first cuts the file back to what was durable.
+        """
+        if not self._clean:
+            self._disk.truncate(self._file, self.end)
+        self._clean = False
+        data = b"".join(lines)
+        self._disk.write(self._file, data)
+        self._disk.sync(self._file)
+        self._clean = True
+        self.rows += len(lines)
+        self.end += len(data)
+
+    def close(self) -> None:
+        """Give the file back; what was not durable is not made so."""
+        self._file.close()

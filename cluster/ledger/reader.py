@@ -1,0 +1,153 @@
+"""Reading a ledger, also while it is written: no lock, one consistent state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cluster.ledger.journal import JournalScan, damaged
+from cluster.ledger.manifest import Manifest, load_manifest
+from cluster.ledger.schema import SCHEMA, Columns, Schema
+from parsimony.errors import InputError, LedgerError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T")
+
+
+class LedgerReader:
+    """The rows that a ledger held when the reader was made, in the order in which they were appended.
+
+    A ledger only grows, and neither a seal nor a merger changes the order of rows. So a state is a number of rows of
+    each kind: when a writer moves rows to other files meanwhile, the reader follows it there and stops at its number.
+    All answers of one reader agree with each other; make another reader to see what came later.
+
+    Every method raises LedgerCorrupt when bytes are not those that were written, with the file, the line where there
+    are lines, and the mend.
+
+    Args:
+        directory: of the ledger.
+
+    Raises:
+        InputError: there is no ledger.
+        LedgerError: it was written by a newer version of this program.
+    """
+
+    def __init__(self, directory: Path, *, schema: Schema = SCHEMA) -> None:
+        self._directory = directory
+        self._schema = schema
+        self._manifest = self._load()
+        self._counts = self._following(self._count)
+
+    def _load(self) -> Manifest:
+        manifest = load_manifest(self._directory, self._schema)
+        if manifest is None:
+            mend = "name the folder of a ledger (DIR/ledger of a run); a run makes it when it starts"
+            raise InputError("there is no ledger here", mend=mend, file=str(self._directory))
+        return manifest
+
+    def _following(self, read: Callable[[Manifest], T]) -> T:
+        """`read(manifest)`, again with a newer manifest when a writer has moved rows to other files."""
+        while True:
+            manifest = self._manifest
+            try:
+                return read(manifest)
+            except FileNotFoundError:
+                self._follow(manifest)
+
+    def _follow(self, used: Manifest) -> None:
+        """Go on to a manifest newer than `used`; LedgerCorrupt when there is none and a file is gone all the same."""
+        if self._manifest.number == used.number:
+            self._manifest = self._load()
+        if self._manifest.number == used.number:
+            gone = [name for name in sorted(used.files()) if not (self._directory / name).exists()]
+            raise damaged(self._directory / ", ".join(gone), "", "the manifest names it and it is missing")
+
+    def _count(self, manifest: Manifest) -> Mapping[str, int]:
+        counts: Counter[str] = Counter()
+        for segment in manifest.segments:
+            counts[segment.kind] += segment.rows
+        for journal in manifest.journals:
+            scan = JournalScan(self._directory / journal.file, first=journal.first, end=journal.end)
+            counts.update(line.kind for line in scan)
+        return counts
+
+    def count(self, kind: str) -> int:
+        """How many rows of a kind there are. Raises InputError for an unknown kind."""
+        self._schema.columns(kind)
+        return self._counts.get(kind, 0)
+
+    def rows(self, kind: str, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+        """The rows of a kind one by one, as `Ledger.append` took them: bytes, lists, times in seconds; None for null.
+
+        Holds a few thousand rows at a time.
+
+        Args:
+            columns: which columns, in which order; None = all of them.
+
+        Raises:
+            InputError: an unknown kind or column (at the call, not at the first row).
+        """
+        return self._rows(kind, self._schema.select(kind, columns), everything=columns is None)
+
+    def _rows(self, kind: str, columns: Columns, *, everything: bool) -> Iterator[dict[str, Any]]:
+        from cluster.ledger import scan, tables  # noqa: PLC0415 -- loads pyarrow, which counting does not need
+
+        total, done = self.count(kind), 0
+        while done < total:
+            manifest = self._manifest
+            try:
+                parts = scan.small_tables(
+                    self._directory, manifest, self._schema, kind, None if everything else columns, skip=done
+                )
+                for table in parts:
+                    for row in tables.python_rows(table.slice(0, total - done), columns):
+                        done += 1
+                        yield row
+                    if done == total:
+                        return
+            except FileNotFoundError:
+                self._follow(manifest)
+            else:
+                raise self._shrunk(kind)
+
+    def table(
+        self, kind: str, columns: Sequence[str] | None = None, *, as_dictionary: Collection[str] = ()
+    ) -> pa.Table:
+        """The rows of a kind as one Arrow table.
+
+        Args:
+            columns: which columns, in which order; None = all of them.
+            as_dictionary: columns of text, among `columns`, to leave dictionary-encoded: grouping by them is faster.
+                Dictionaries differ from chunk to chunk until `unify_dictionaries`.
+
+        Raises:
+            InputError: an unknown kind or column.
+        """
+        from cluster.ledger import scan  # noqa: PLC0415 -- loads pyarrow, which counting does not need
+
+        wanted = None if columns is None else self._schema.select(kind, columns)
+        table = self._following(
+            lambda manifest: scan.whole_table(
+                self._directory, manifest, self._schema, kind, wanted, as_dictionary=as_dictionary
+            )
+        )
+        if len(table) < self.count(kind):
+            raise self._shrunk(kind)
+        return table.slice(0, self.count(kind))
+
+    def _shrunk(self, kind: str) -> LedgerError:
+        problem = f"{self._directory}: {kind} rows have gone since this reader was made (was the ledger mended?)"
+        return LedgerError(f"{problem}; read it again")
+
+    def verify(self) -> None:
+        """Check every byte of every file of the ledger: digests of segments, checksums of lines."""
+        self._following(self._verify)
+
+    def _verify(self, manifest: Manifest) -> None:
+        for segment in manifest.segments:
+            segment.verify(self._directory)
+        self._count(manifest)

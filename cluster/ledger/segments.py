@@ -1,0 +1,219 @@
+"""Segments: Parquet files of one kind each, written once and never changed. Imports pyarrow.
+
+What protects their bytes: a checksum on every page (checked on every read), a digest of the footer (checked before it
+is believed), and a digest of the whole file (checked when all columns are read, and by `LedgerReader.verify`). So a
+read costs in proportion to what it reads; the pages' own headers, which no page checksum covers, are left to the last.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cluster.ledger.disk import Disk
+from cluster.ledger.journal import damaged
+from cluster.ledger.manifest import Segment
+from cluster.ledger.schema import Columns, Schema, Type
+from cluster.ledger.tables import BATCH_ROWS, arrow_schema, conform, migrate
+from parsimony.execution import MIB
+
+GROUP_ROWS = 65_536
+"""A row group ends at so many rows or bytes (in memory)."""
+GROUP_BYTES = 64 * MIB
+_MAGIC = b"PAR1"
+_TAIL = 8  # four bytes of length, four of magic
+_SHARED = frozenset({Type.NAME, Type.TEXTS})
+
+
+class _Sink:
+    """What pyarrow writes to: a file of ours, digested on the way."""
+
+    closed = False
+
+    def __init__(self, disk: Disk, path: Path) -> None:
+        self._disk = disk
+        self.file = disk.create(path)
+        self.digest = hashlib.sha256()
+        self.size = 0
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data)
+        self._disk.write(self.file, view)
+        self.digest.update(view)
+        self.size += view.nbytes
+        return view.nbytes
+
+    def tell(self) -> int:
+        return self.size
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def close(self) -> None:
+        """The writer of the segment closes the file, after its fsync."""
+
+
+class SegmentWriter:
+    """Writes one segment: `add` tables, then `finish`, or `abandon`.
+
+    The file is complete and durable under its name when `finish` returns; the directory entry is not yet.
+    """
+
+    def __init__(self, directory: Path, name: str, kind: str, schema: Schema, disk: Disk) -> None:
+        columns = schema.columns(kind)
+        self._kind, self._version, self._disk = kind, schema.version, disk
+        self._path = directory / name
+        self._partial = directory / f"{name}.tmp"
+        self._waiting: list[pa.Table] = []
+        self._rows = 0
+        self._sink = _Sink(disk, self._partial)
+        described = {"parsimony.ledger.kind": kind, "parsimony.ledger.schema": str(schema.version)}
+        self._parquet = pq.ParquetWriter(
+            self._sink,
+            arrow_schema(columns).with_metadata(described),
+            compression="zstd",
+            write_page_checksum=True,
+            use_dictionary=_dictionary_paths(columns),
+        )
+
+    def add(self, table: pa.Table) -> None:
+        """Append rows, in the current columns."""
+        self._waiting.append(table)
+        self._rows += len(table)
+        rows, size = sum(map(len, self._waiting)), sum(item.nbytes for item in self._waiting)
+        if rows >= GROUP_ROWS or size >= GROUP_BYTES:
+            self._write_group()
+
+    def _write_group(self) -> None:
+        table, self._waiting = pa.concat_tables(self._waiting), []
+        self._parquet.write_table(table, row_group_size=GROUP_ROWS)
+
+    def finish(self) -> Segment:
+        """Write the rest, make it durable, give it its name."""
+        if self._waiting:
+            self._write_group()
+        self._parquet.close()
+        self._disk.sync(self._sink.file)
+        self._sink.file.close()
+        with self._partial.open("rb") as file:
+            footer = hashlib.sha256(_footer(file)).hexdigest()
+        self._disk.rename(self._partial, self._path)
+        return Segment(
+            kind=self._kind,
+            file=self._path.name,
+            rows=self._rows,
+            bytes=self._sink.size,
+            schema=self._version,
+            sha256=self._sink.digest.hexdigest(),
+            footer_sha256=footer,
+        )
+
+    def abandon(self) -> None:
+        """Leave nothing behind, in whatever state this is."""
+        self._sink.file.close()
+        self._disk.discard([self._partial, self._path])
+
+
+def _dictionary_paths(columns: Columns) -> list[str]:
+    shared = [column for column in columns.values() if column.type in _SHARED]
+    return [f"{item.name}.list.element" if item.type is Type.TEXTS else item.name for item in shared]
+
+
+def _footer(file: Any) -> bytes:
+    """The footer of an open Parquet file with its length and magic; some bytes when the file is no such thing."""
+    size = file.seek(0, 2)
+    file.seek(max(0, size - _TAIL))
+    length = int.from_bytes(file.read(_TAIL)[:4], "little")
+    file.seek(max(0, size - _TAIL - length))
+    footer: bytes = file.read()
+    return footer
+
+
+class SegmentReader:
+    """Reads one segment of a ledger in the current columns.
+
+    Every method raises LedgerCorrupt when the bytes are not those that were written, and FileNotFoundError when the
+    file is gone (a writer has compacted it).
+    """
+
+    def __init__(self, directory: Path, segment: Segment, schema: Schema) -> None:
+        self._directory = directory
+        self._path = directory / segment.file
+        self._segment = segment
+        self._schema = schema
+
+    def table(self, columns: Columns | None = None, *, as_dictionary: Collection[str] = ()) -> pa.Table:
+        """The whole segment in some columns (None = all). `as_dictionary` names those to leave dictionary-encoded."""
+        stored = self._open(columns, as_dictionary)
+        with self._corruption_reported():
+            table = stored.file.read(columns=stored.names)
+        return self._finish(table, columns, as_dictionary)
+
+    def batches(self, columns: Columns | None = None, *, rows: int = BATCH_ROWS) -> Iterator[pa.Table]:
+        """The segment in small tables, in order."""
+        stored = self._open(columns)
+        batches = stored.file.iter_batches(batch_size=rows, columns=stored.names)
+        while True:
+            with self._corruption_reported():
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield self._finish(pa.Table.from_batches([batch]), columns)
+
+    def _open(self, columns: Columns | None, as_dictionary: Collection[str] = ()) -> _Stored:
+        if columns is None:
+            self._segment.verify(self._directory)
+        with self._corruption_reported():
+            source = pa.OSFile(str(self._path))
+            footer = _footer(source)
+            if hashlib.sha256(footer).hexdigest() != self._segment.footer_sha256:
+                raise damaged(self._path, "", "the footer does not match its digest")
+            metadata = pq.read_metadata(pa.BufferReader(_MAGIC + footer))
+            file = pq.ParquetFile(
+                source,
+                metadata=metadata,
+                read_dictionary=list(as_dictionary),
+                page_checksum_verification=True,
+            )
+        present = file.schema_arrow.names
+        wanted = self._needed(columns)
+        return _Stored(file, [name for name in wanted if name in present])
+
+    def _needed(self, columns: Columns | None) -> Columns:
+        """The columns to read: all of them where a migration may fill one from another."""
+        if columns is None or self._is_old():
+            return self._schema.columns(self._segment.kind)
+        return columns
+
+    def _is_old(self) -> bool:
+        return any(version >= self._segment.schema for version in self._schema.migrations)
+
+    def _finish(self, table: pa.Table, columns: Columns | None, as_dictionary: Collection[str] = ()) -> pa.Table:
+        kind = self._segment.kind
+        table = conform(table, self._needed(columns), as_dictionary)
+        table = migrate(self._schema, kind, table, self._segment.schema)
+        return table if columns is None else table.select(list(columns))
+
+    @contextlib.contextmanager
+    def _corruption_reported(self) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError:
+            raise
+        except (OSError, pa.ArrowException) as error:
+            raise damaged(self._path, "", str(error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """An open Parquet file and the columns to read of it."""
+
+    file: pq.ParquetFile
+    names: list[str]
