@@ -126,7 +126,7 @@ def _expect(text: str, at: int, sign: str) -> int:
 
 
 def _syntax_error(error: json.JSONDecodeError) -> InputError:
-    problem = f"is not JSON: {error.msg} at column {error.colno}"
+    problem = f"is not JSON: {error.msg.removesuffix(' at')} at column {error.colno}"
     return InputError(problem, mend="mend or remove it", row=error.lineno)
 
 
