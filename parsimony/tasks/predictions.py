@@ -33,13 +33,17 @@ class CandidateFile:
 
 
 def read_predictions(
-    paths: str | Path | Iterable[str | Path], *, known: Collection[str] | None = None
+    paths: str | Path | Iterable[str | Path],
+    *,
+    known: Collection[str] | None = None,
+    arm: str | None = None,
 ) -> CandidateFile:
     """The candidates of one or several files (JSON, also as an object keyed by id, JSON lines, gzip of these, Parquet).
 
     Args:
         paths: read in this order, as if they were one file.
         known: ids of the tasks; a candidate for another is rejected. None = any.
+        arm: the arm of all these candidates, whatever the rows say.
 
     Raises:
         InputError: a file as a whole cannot be read.
@@ -55,7 +59,7 @@ def read_predictions(
             try:
                 if isinstance(row, InputError):
                     raise row
-                candidates.append(_candidate(row, source, tasks, seeds))
+                candidates.append(_candidate(row, source, tasks, arm, seeds))
             except InputError as error:
                 told = row.get(ID) if isinstance(row, dict) else None
                 problem = str(error.at(file=str(file), row=number))
@@ -82,7 +86,7 @@ class _Seeds:
         return seed
 
 
-def _candidate(row: Row, source: str, tasks: Collection[str] | None, seeds: _Seeds) -> Candidate:
+def _candidate(row: Row, source: str, tasks: Collection[str] | None, given_arm: str | None, seeds: _Seeds) -> Candidate:
     fields = Fields(row)
     instance_id = fields.identifier(ID)
     if instance_id is None:
@@ -90,7 +94,7 @@ def _candidate(row: Row, source: str, tasks: Collection[str] | None, seeds: _See
     if tasks is not None and instance_id not in tasks:
         raise InputError(f"{instance_id[:80]!r} is no task of this run", mend="remove it or add the task", field=ID)
     model = fields.identifier("model_name_or_path")
-    arm = fields.identifier("arm") or model
+    arm = given_arm or fields.identifier("arm") or model
     if arm is None:
         raise InputError("there is neither arm nor model_name_or_path", mend="say whose patch it is", field="arm")
     wish = fields.integer("seed")

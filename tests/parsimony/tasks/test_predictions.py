@@ -117,6 +117,11 @@ def test_seeds_count_by_task_and_arm_across_files(tmp_path: Path) -> None:
     ]
 
 
+def test_an_arm_given_from_outside_is_the_arm_of_every_row(tmp_path: Path) -> None:
+    path = write(tmp_path, ROW, {**ROW, "arm": "x"}, {"instance_id": "a"})
+    assert identities(read_predictions(path, arm="main")) == [("a", "main", 0), ("a", "main", 1), ("a", "main", 2)]
+
+
 def test_a_rejected_row_takes_no_seed(tmp_path: Path) -> None:
     found = read_predictions(
         write(tmp_path, {**ROW, "usage": 3}, ROW, {**ROW, "seed": 4, "trace": 1}, {**ROW, "seed": 4})
