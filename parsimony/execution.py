@@ -150,7 +150,8 @@ class SandboxResult:
 class ExecutionOutcome(StrEnum):
     """What became of an execution. Whether the task is resolved is the scorer's business.
 
-    UNTRUSTED: there are results, but also signs that they are not what the tests said.
+    UNTRUSTED: the evidence is not whole (a session that did not finish, counts that disagree), which honest code can
+    cause as well. TAMPERED: there are signs of forgery.
     """
 
     COMPLETED = "completed"
@@ -158,6 +159,7 @@ class ExecutionOutcome(StrEnum):
     TIMED_OUT = "timed_out"
     OUT_OF_MEMORY = "out_of_memory"
     UNTRUSTED = "untrusted"
+    TAMPERED = "tampered"
 
 
 class Evidence(StrEnum):

@@ -163,6 +163,7 @@ _PLAIN: Final = {
     ExecutionOutcome.DOES_NOT_APPLY: Outcome.DOES_NOT_APPLY,
     ExecutionOutcome.TIMED_OUT: Outcome.TIMED_OUT,
     ExecutionOutcome.OUT_OF_MEMORY: Outcome.OUT_OF_MEMORY,
+    ExecutionOutcome.TAMPERED: Outcome.TAMPERED,
 }
 
 

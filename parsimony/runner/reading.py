@@ -25,7 +25,7 @@ from parsimony.execution import (
 from parsimony.runner.policy import RUNNER_VERSION
 from parsimony.runner.request import GradingOrder, Reading
 from parsimony.testreports import FORMATS, channel
-from parsimony.testreports.model import Report
+from parsimony.testreports.model import Report, add
 
 STRATEGY_NAMES: Final = {"git": "git-apply", "3way": "git-apply-3way", "fuzz": "patch-fuzz"}
 
@@ -109,6 +109,8 @@ def _outcome(
     if result.exit_status in {TEST_PATCH_DOES_NOT_APPLY, NO_WORK_TREE}:
         detail = _tail(result.outputs.get("apply.log", b"")) or _tail(result.log.tail or result.log.head)
         raise PermanentError("; ".join((*steps.all("problem"), detail)))
+    if report.tampered:
+        return ExecutionOutcome.TAMPERED, report, (*report.problems, *report.notes)
     if result.exit_status != 0 or "steps" not in result.outputs:
         if not in_tests:
             detail = _tail(result.log.tail or result.log.head)
@@ -127,7 +129,7 @@ def _report(reading: Reading, result: SandboxResult, steps: Steps) -> Report:
         data = result.outputs.get("report.json")
         if data is None:
             return Report({}, Evidence.NONE, problems=("the report of the tests is missing",))
-        return channel.read(data, canaries=reading.canaries)
+        return _named_as_expected(channel.read(data, canaries=reading.canaries), reading.expected)
     witness = result.outputs.get("report.json")
     timed_out = witness is not None and channel.read(witness, canaries=reading.canaries).timed_out
     if form.report_files:
@@ -136,6 +138,19 @@ def _report(reading: Reading, result: SandboxResult, steps: Steps) -> Report:
     else:
         report = _from_log(reading, result.log)
     return replace(report, timed_out=timed_out, exit_status=steps.number("exit_status"))
+
+
+def _named_as_expected(report: Report, expected: Collection[str]) -> Report:
+    """Tests that the gates know by what the runner's log calls them (a docstring, `method (class)`) get that name too:
+    rows made from logs name them so. When several tests have one such name, the worst of them counts."""
+    unseen = set(expected) - set(report.tests)
+    if not unseen or not report.labels:
+        return report
+    tests = dict(report.tests)
+    for test_id, label in report.labels.items():
+        if label in unseen and test_id in report.tests:
+            add(tests, label, report.tests[test_id])
+    return replace(report, tests=tests)
 
 
 def _from_log(reading: Reading, log: CapturedOutput) -> Report:

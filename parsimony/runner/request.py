@@ -8,7 +8,7 @@ import secrets
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Final
@@ -152,12 +152,17 @@ def harness_files() -> Mapping[str, bytes]:
 
 
 def _steering(task: Task, slots: tuple[str, ...]) -> Iterable[tuple[str | int, ...]]:
-    graded = {*task.test_files, *(_text(p) for p in patches.touched(task.test_patch))}
-    table = SteeringTable(graded, (_text(p) for p in patches.touched(task.patch)))
+    table = SteeringTable({*task.test_files, *_paths(task.test_patch)}, _paths(task.patch))
     for slot, path in enumerate(slots):
         steering, _ = table.sort(path)
         if steering is not Steering.FREE:
             yield ("steers" if steering is Steering.WHOLE else "mixed", slot, path)
+
+
+@lru_cache(maxsize=256)
+def _paths(patch: bytes) -> frozenset[str]:
+    """Every path that a patch names. Kept, because a task's own patches are asked for once per candidate."""
+    return frozenset(_text(path) for path in patches.prepare(patch).touched) if patch else frozenset()
 
 
 def _settings(task: Task, limits: Limits, policy: Policy, variants: int, nonce: str) -> bytes:

@@ -81,6 +81,11 @@ class Format:
     language: str = ""
     report_files: tuple[str, ...] = ()
 
+    @property
+    def gives_report(self) -> bool:
+        """Whether its evidence is of the grade REPORT: our own reporter, or files that the runner writes."""
+        return self.injected or bool(self.report_files)
+
     def read_files(self, files: Mapping[str, bytes], expected: Collection[str] = ()) -> Report:
         """One report of several report files (file name -> content). Never raises."""
         if not files:

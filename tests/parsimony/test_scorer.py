@@ -142,6 +142,7 @@ def test_untrusted_failure_is_a_failure() -> None:
         (ExecutionOutcome.TIMED_OUT, Outcome.TIMED_OUT),
         (ExecutionOutcome.OUT_OF_MEMORY, Outcome.OUT_OF_MEMORY),
         (ExecutionOutcome.DOES_NOT_APPLY, Outcome.DOES_NOT_APPLY),
+        (ExecutionOutcome.TAMPERED, Outcome.TAMPERED),
     ],
 )
 def test_executions_that_did_not_complete_show_nothing(ending: ExecutionOutcome, outcome: Outcome) -> None:
