@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from cluster.ledger import LedgerReader
+from cluster.ledger.summary import summarise as summarise_ledger
 from cluster.plan import Unit
 from cluster.rundir import SCHEMA
 from parsimony.scorer import Outcome
@@ -191,3 +193,31 @@ def _phases(executions: Iterable[Row]) -> dict[str, Any]:
         }
         for phase, values in seconds.items()
     }
+
+
+def live_counts(reader: LedgerReader) -> dict[str, Any]:
+    """What a run's ledger holds now, also while the run goes on."""
+    found = summarise_ledger(reader)
+    planned = None
+    for row in reader.rows("event", ["name", "data"]):
+        if row["name"] == "run.planned":
+            planned = json.loads(row["data"])["units"]
+    by_outcome: Counter[str] = Counter()
+    for entry in found.outcomes:
+        by_outcome[entry.outcome] += entry.count
+    return {
+        "planned": planned,
+        "recorded": sum(by_outcome.values()),
+        "outcomes": dict(sorted(by_outcome.items())),
+        "executions": found.rows["execution"],
+        "attempts": found.rows["attempt"],
+        "first_at": found.first_at,
+        "last_at": found.last_at,
+    }
+
+
+def execution_of(reader: LedgerReader, key: str | None) -> dict[str, Any] | None:
+    """The execution row of a key: the first, as everywhere; None when there is none."""
+    if key is None:
+        return None
+    return next((row for row in reader.rows("execution") if row["execution_key"] == key), None)

@@ -1,0 +1,268 @@
+"""One run on one folder, from inputs to results: what `run`, `grade`, `regrade` and `calibrate` share."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import structlog
+import yaml
+
+from cluster import results
+from cluster.dispatch import Job
+from cluster.ledger import Ledger, LedgerReader
+from cluster.plan import Environment, Inputs, Plan, Unit, Work
+from cluster.recorder import Judge, Recorder, charged_already
+from cluster.rows import execution_from_row
+from cluster.rundir import RunFolder, write_atomically, write_json, write_jsonl
+from cluster.sandboxes import labels
+from cluster.sweep import Sweep
+from parsimony.errors import PermanentError, TemporaryError
+from parsimony.execution import Execution
+from parsimony.runner import GradingOrder, build_order
+from parsimony.scorer import Verdict
+from parsimony.tasks import Task
+
+log = structlog.get_logger(__name__)
+
+LEASE_S = 24 * 3600.0
+"""Seconds after which anything that still carries a run's labels is an orphan for the reaper."""
+
+
+class Observer(Protocol):
+    """Who is told how a run goes on."""
+
+    def planned(self, plan: Plan, pending: int, rejected: int) -> None:
+        """The plan stands: `pending` jobs are to be done."""
+        ...
+
+    def verdict(self, unit: Unit, verdict: Verdict) -> None:
+        """A unit has its verdict."""
+        ...
+
+    def progress(self, counts: Any) -> None:
+        """Jobs by state (`cluster.dispatch.Counts`)."""
+        ...
+
+    def message(self, text: str) -> None:
+        """Something a person should know now."""
+        ...
+
+
+@dataclass(slots=True)
+class Session:
+    """A run under way: its folder, its open ledger, and a reader of what the ledger held when it was opened.
+
+    Use it as a context manager; it holds the ledger's lock.
+    """
+
+    folder: RunFolder
+    sweep: Sweep
+    ledger: Ledger
+    run_id: str
+    before: LedgerReader
+    started: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def open(cls, sweep: Sweep, root: Path) -> Session:
+        """Open the folder `root` for writing, making it where it is not there.
+
+        Raises:
+            LedgerLocked: another process works on it. InputError: see `Ledger.open`.
+        """
+        folder = RunFolder(root)
+        root.mkdir(parents=True, exist_ok=True)
+        ledger = Ledger.open(folder.ledger)
+        reader = LedgerReader(folder.ledger)
+        run_id = _run_id(reader)
+        session = cls(folder, sweep, ledger, run_id or secrets.token_hex(6), reader)
+        text = yaml.safe_dump(sweep.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+        session.event("run.resumed" if run_id else "run.started", run_id=session.run_id, name=sweep.name)
+        ledger.flush()
+        write_atomically(folder.sweep, text.encode())
+        return session
+
+    def event(self, name: str, **data: Any) -> None:
+        """Note something in the ledger."""
+        self.ledger.append("event", {"at": time.time(), "name": name, "data": json.dumps(data)})
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.ledger.close()
+
+    # ---- what the ledger knows already
+
+    def executed(self, keys: Iterable[str]) -> set[str]:
+        """Those of `keys` that have a durable execution."""
+        wanted = set(keys)
+        rows = self.before.rows("execution", ["execution_key"])
+        return {row["execution_key"] for row in rows if row["execution_key"] in wanted}
+
+    def executions(self, keys: set[str]) -> dict[str, Execution]:
+        """The executions of `keys`; the first terminal record of a job wins."""
+        found: dict[str, Execution] = {}
+        for row in self.before.rows("execution"):
+            key = row["execution_key"]
+            if key in keys and key not in found:
+                found[key] = execution_from_row(row)
+        return found
+
+    def recorder(self, plan: Plan, judge: Judge, observer: Observer) -> Recorder:
+        """A recorder that knows what the ledger holds."""
+        units: dict[str, list[Unit]] = {}
+        for unit in plan.units:
+            if unit.key is not None:
+                units.setdefault(unit.key, []).append(unit)
+        attempts: dict[str, int] = {}
+        for row in self.before.rows("attempt", ["job_key"]):
+            attempts[row["job_key"]] = attempts.get(row["job_key"], 0) + 1
+        columns = ["task_id", "arm", "seed", "repeat", "score_key"]
+        scored = {(results.identity(row), row["score_key"]) for row in self.before.rows("score", columns)}
+        costs = ["task_id", "arm", "seed", "repeat", "kind", "execution_key"]
+        return Recorder(
+            ledger=self.ledger,
+            folder=self.folder,
+            judge=judge,
+            work=plan.work,
+            units=units,
+            scored=set(scored),
+            charged=charged_already(self.before.rows("cost", costs)),
+            attempts=attempts,
+            on_verdict=observer.verdict,
+        )
+
+    def expected_seconds(self, inputs: Inputs) -> dict[str, float]:
+        """How long a task runs, from its past executions here, else from its reference."""
+        seconds: dict[str, float] = {}
+        if inputs.reference is not None:
+            seconds = {n: one.seconds for n, one in inputs.reference.tasks.items() if one.seconds is not None}
+        for row in self.before.rows("execution", ["task_id", "wall_seconds"]):
+            if row["wall_seconds"] is not None:
+                seconds[row["task_id"]] = max(row["wall_seconds"], seconds.get(row["task_id"], 0.0))
+        return seconds
+
+    # ---- work
+
+    def jobs(self, plan: Plan, pending: Iterable[str], inputs: Inputs) -> list[Job]:
+        """Jobs for the keys that are still to be executed."""
+        seconds = self.expected_seconds(inputs)
+        return [
+            Job(key, plan.work[key].task.image, seconds.get(plan.work[key].task.instance_id), rank)
+            for rank, key in enumerate(pending)
+        ]
+
+    def order(self, work: Work, attempt: int) -> GradingOrder:
+        """What an agent runs for attempt `attempt` at `work`."""
+        marks = {
+            labels.MANAGED_BY: labels.OURS,
+            labels.RUN: self.run_id,
+            labels.EXECUTION: work.key.removeprefix("sha256:")[:63],
+            labels.ATTEMPT: str(attempt),
+            labels.EXPIRES: str(int(time.time() + LEASE_S)),
+        }
+        return build_order(
+            work.task,
+            work.patch,
+            key=work.key,
+            run_id=self.run_id,
+            attempt=attempt,
+            limits=work.limits,
+            policy=self.sweep.policy.runner,
+            labels=marks,
+        )
+
+    # ---- results
+
+    def write_results(self, plan: Plan, recorder: Recorder, inputs: Inputs) -> dict[str, Any]:
+        """Derive every file of the folder from the ledger. Returns the summary."""
+        self.event("run.ended", wall_seconds=time.monotonic() - self.started, planned=len(plan.units))
+        self.ledger.flush()
+        self.ledger.seal()
+        reader = LedgerReader(self.folder.ledger)
+        lines = results.outcome_lines(
+            plan.units, reader.rows("score"), score_key=recorder.score_key, missing=recorder.missing
+        )
+        keys = {line["execution_key"] for line in lines if line["execution_key"]}
+        identities = {results.identity(line) for line in lines}
+        summary = results.summarise(
+            lines,
+            name=self.sweep.name,
+            rejected=len(inputs.rejected),
+            costs=[row for row in reader.rows("cost") if results.identity(row) in identities],
+            executions=[
+                row
+                for row in reader.rows("execution", ["execution_key", "phases"])
+                if row["execution_key"] in keys
+            ],
+            wall_seconds=sum(
+                json.loads(row["data"])["wall_seconds"]
+                for row in reader.rows("event")
+                if row["name"] == "run.ended"
+            ),
+        )
+        write_jsonl(self.folder.outcomes, lines)
+        write_jsonl(self.folder.scores, (line["score"] for line in lines if line["score"]))
+        rejects = [{"source": r.source, "problem": r.problem, "instance_id": r.instance_id} for r in inputs.rejected]
+        write_jsonl(self.folder.rejects, rejects)
+        write_json(self.folder.summary, summary)
+        _write_report(self.folder, summary, lines)
+        return summary
+
+
+def _write_report(folder: RunFolder, summary: Mapping[str, Any], lines: list[dict[str, Any]]) -> None:
+    try:
+        from parsimony.report import write_report  # noqa: PLC0415 - the page needs an extra that a run does not
+    except ImportError:
+        log.warning("report.skipped", mend="install parsimony-grading[report], then `parsimony report DIR`")
+        return
+    write_report(folder.report, summary, lines)
+
+
+def _run_id(reader: LedgerReader) -> str | None:
+    for row in reader.rows("event"):
+        if row["name"] == "run.started":
+            return str(json.loads(row["data"])["run_id"])
+    return None
+
+
+async def environments(
+    sweep: Sweep, tasks: Iterable[Task], resolve: Resolver, *, at_once: int = 8
+) -> dict[str | None, Environment]:
+    """What each image of the tasks is, asked once per image.
+
+    An image that is not here makes its tasks missing, with the reason, and does not stop the others.
+    """
+    limit = asyncio.Semaphore(at_once)
+
+    async def one(image: str | None, with_tree: bool) -> Environment:
+        if sweep.sandbox.kind == "process" and not with_tree:
+            return Environment(None, f"needs the image {image}; grade it with the docker sandbox")
+        if sweep.sandbox.kind == "docker" and image is None:
+            return Environment(None, "names no image; give one with `tasks: {defaults: {image: …}}` or --image")
+        async with limit:
+            try:
+                return Environment(await resolve(image if sweep.sandbox.kind != "process" else None))
+            except (PermanentError, TemporaryError) as error:
+                return Environment(None, f"{type(error).__name__}: {error}")
+
+    trees = {task.image: task.tree is not None for task in tasks}
+    found = await asyncio.gather(*(one(image, trees[image]) for image in trees))
+    return dict(zip(trees, found, strict=True))
+
+
+class Resolver(Protocol):
+    """Gives the environment digest of an image."""
+
+    async def __call__(self, image: str | None) -> str:
+        """See `Sandbox.environment_digest`."""
+        ...
+
+
