@@ -1,7 +1,7 @@
 """Check that docs/dependencies.md, pyproject.toml and constraints.txt say the same, and hold our rule for dependencies.
 
     python scripts/check_dependencies.py             what the files say
-    python scripts/check_dependencies.py --online    also the release dates, from the package index that pip is set up for
+    python scripts/check_dependencies.py --online    also the release dates, from the index that pip is set up for
 
 The rule: nothing is installed unless its release is more than 72 hours old and it has at least 10 stars or was read by
 us. Every direct dependency has a row in the table with its standing; every pin of constraints.txt must be old enough.
@@ -24,8 +24,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from packaging.requirements import Requirement
-from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, canonicalize_name
-from packaging.utils import parse_sdist_filename, parse_wheel_filename
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    canonicalize_name,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,7 +86,7 @@ def read_table(text: str) -> list[Row]:
 
 
 def check_files(rows: list[Row], pinned: dict[str, str], checked_on: datetime) -> Iterator[str]:
-    """What does not fit between table, pyproject.toml and constraints.txt, and what breaks the rule by their own words."""
+    """What does not fit between table, pyproject.toml and constraints.txt, and what breaks the rule."""
     requirements = direct_requirements()
     by_name = {canonicalize_name(row.name): row for row in rows}
     for name in sorted(requirements.keys() - by_name.keys()):
@@ -111,11 +116,15 @@ def check_row(row: Row, checked_on: datetime) -> Iterator[str]:
         yield f"docs/dependencies.md: {row.name} needs a reason and the place where it is used"
 
 
+def pip(*arguments: str) -> str:
+    """What pip prints."""
+    command = [sys.executable, "-m", "pip", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def pip_setting(name: str) -> str | None:
     """A setting of pip's own configuration (files and environment), None when it is not set."""
-    command = [sys.executable, "-m", "pip", "config", "list"]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    found = re.search(rf"^[\w:.]+\.{re.escape(name)}='(.*)'$", text, re.MULTILINE)
+    found = re.search(rf"^[\w:.]+\.{re.escape(name)}='(.*)'$", pip("config", "list"), re.MULTILINE)
     return found[1] if found else None
 
 
@@ -124,8 +133,7 @@ def index_url() -> str:
     set_up = pip_setting("index-url")
     if set_up is not None:
         return set_up.rstrip("/")
-    text = subprocess.run([sys.executable, "-m", "pip", "download", "--help"], capture_output=True, text=True, check=True)
-    found = re.search(r"--index-url.*?\(default\s+(\S+)\)", text.stdout, re.DOTALL)
+    found = re.search(r"--index-url.*?\(default\s+(\S+)\)", pip("download", "--help"), re.DOTALL)
     if found is None:
         raise SystemExit("pip does not say which index it uses")
     return found[1].rstrip("/")
@@ -154,7 +162,7 @@ def check_online(rows: list[Row], pinned: dict[str, str]) -> Iterator[str]:
     index = index_url()
     tls = ssl.create_default_context(cafile=pip_setting("cert"))
     now = datetime.now(UTC)
-    stated = {canonicalize_name(row.name): row.released for row in rows}
+    stated: dict[str, str] = {canonicalize_name(row.name): row.released for row in rows}
     for name, version in pinned.items():
         at = released(index, name, str(Version(version)), tls)
         if at is None:
