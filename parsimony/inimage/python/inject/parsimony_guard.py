@@ -1,0 +1,266 @@
+"""Watches the code of a test runner inside its own process: is it still what was loaded, and who changed it?
+
+`Guard.watch` remembers every function of a module by identity. `Guard.changes` compares and gives each new difference
+as a finding: what was replaced, and the origins of what stands there now. Findings are only reported here; whether an
+origin is the candidate's code or the project's own tests is decided where the patch is known.
+
+Runs on Python 3.6 and later with the standard library alone. PYTEST_DONT_REWRITE
+"""
+
+import builtins
+import functools
+import os
+import sys
+from operator import attrgetter, is_, itemgetter
+from types import CodeType, FunctionType, MethodType, ModuleType
+
+from parsimony_code import MAGIC, digest
+
+NAMES_IN_BUILTINS = (
+    "AssertionError", "BaseException", "Exception", "compile", "exec", "getattr", "hasattr", "isinstance", "issubclass",
+    "object", "property", "setattr", "super", "type",
+)  # fmt: skip
+CODE_OF = attrgetter("__code__")
+MAX_ORIGINS = 12
+MAX_FINDINGS = 2000
+MAX_STEPS = 200
+DESCRIPTORS = (FunctionType, staticmethod, classmethod, property)
+
+
+class Watched:
+    """Entries of mappings and code of functions, by identity. Comparing is a matter of a tenth of a millisecond."""
+
+    def __init__(self):
+        self._groups = []  # (getter of several keys, mapping, values that have to be there, keys, name, package)
+        self._functions, self._codes, self._names = [], [], []  # side by side: function, its code, (name, package)
+
+    def hold(self, mapping, members, name, package):
+        """Remember `members` of a mapping."""
+        if members:
+            # One key more, so that the getter gives a tuple for a single member as well.
+            keys, values = (*members, next(iter(members))), (*members.values(), next(iter(members.values())))
+            self._groups.append((itemgetter(*keys), mapping, values, keys, name, package))
+
+    def hold_code(self, function, name, package):
+        """Remember the code of a function."""
+        self._functions.append(function)
+        self._codes.append(function.__code__)
+        self._names.append((name, package))
+
+    def differences(self):
+        """(name, what stands there now, package) of everything that is not what it was."""
+        for getter, mapping, values, keys, name, package in self._groups:
+            try:
+                same = all(map(is_, getter(mapping), values))
+            except KeyError:
+                same = False
+            if not same:
+                for key, value in zip(keys, values):
+                    now = mapping.get(key)
+                    if now is not value and now is not None:
+                        yield "%s.%s" % (name, key), now, package
+        if not all(map(is_, map(CODE_OF, self._functions), self._codes)):
+            for function, code, (name, package) in zip(self._functions, self._codes, self._names):
+                if function.__code__ is not code:
+                    yield name, function.__code__, package
+
+
+class Guard:
+    """The functions of a runner as they were when it was loaded.
+
+    Attributes:
+        code: {file: {digest of a code object: name}} of the core, for a comparison with the disk.
+    """
+
+    def __init__(self, tree):
+        self._real = {}
+        self.set_tree(tree)
+        self._core, self._rest = Watched(), Watched()
+        self._modules = set()
+        self._seen = {}  # (name, id of what stands there) -> that object, kept so that no other gets its id
+        self._told = set()  # (kind, name, files of the origins)
+        self.code = {}
+        self._pending = []
+        self._core.hold(vars(builtins), {name: getattr(builtins, name) for name in NAMES_IN_BUILTINS}, "builtins", "")
+
+    def set_tree(self, tree):
+        """The work tree, an absolute path or ""."""
+        self._tree = os.path.join(os.path.realpath(tree), "") if tree else None
+
+    def watch(self, names, core=False):
+        """Remember modules that are loaded; a name that is not loaded is passed over. Modules are watched once.
+
+        The core is what an outcome passes through: it is looked at after each test, and its code goes into `code`.
+        """
+        watched = self._core if core else self._rest
+        for name in names:
+            module = sys.modules.get(name)
+            if not isinstance(module, ModuleType) or name in self._modules:
+                continue
+            self._modules.add(name)
+            package = _package_of(name)
+            members = {key: value for key, value in vars(module).items() if isinstance(value, (type, FunctionType))}
+            watched.hold(vars(module), members, name, package)
+            for key, value in members.items():
+                if getattr(value, "__module__", None) == name:
+                    self._watch_member(watched, value, "%s.%s" % (name, key), package)
+
+    def watch_entry(self, mapping, key, name):
+        """Remember one entry of a mapping, as part of the core."""
+        self._core.hold(mapping, {key: mapping[key]}, name, "")
+
+    def changes(self, everything=True):
+        """Findings that are new since the last call; without `everything` the core alone is looked at."""
+        for watched in (self._core, self._rest) if everything else (self._core,):
+            for name, now, package in watched.differences():
+                self._changed(name, now, package)
+        found, self._pending = self._pending, []
+        return found
+
+    def add(self, what, name, *objects):
+        """A finding of another kind: `what` it is, its name, and the objects whose origins are to be told."""
+        places = origins(*objects)
+        key = (what, name, frozenset(str(place["file"]) for place in places))
+        if key in self._told or len(self._told) > MAX_FINDINGS:
+            return
+        self._told.add(key)
+        if len(self._told) > MAX_FINDINGS:
+            what, name, places = "overflow", "more than %d findings" % MAX_FINDINGS, []
+        self._pending.append({"what": what, "name": name, "origins": places})
+
+    def add_file(self, what, path):
+        """A finding about a whole file."""
+        self.add(what, path, compile("", path, "exec"))
+
+    def within_tree(self, path):
+        """A file lies in the work tree."""
+        return self._tree is not None and self.real(path).startswith(self._tree)
+
+    def real(self, path):
+        """The path without links; "" for what is no file, such as <string>."""
+        known = self._real.get(path)
+        if known is None:
+            known = self._real[path] = os.path.realpath(path) if os.path.isabs(path) else ""
+        return known
+
+    def _is_of(self, path, package):
+        return bool(package) and self.real(path).startswith(package)
+
+    def _changed(self, name, now, package):
+        if (name, id(now)) in self._seen:
+            return
+        self._seen[name, id(now)] = now
+        # Runners patch themselves in places (pytest's legacypath): their own code in the place of their own code.
+        if not package or not all(self._is_of(str(place["file"]), package) for place in origins(now)):
+            self.add("replaced", name, now)
+
+    def _watch_member(self, watched, value, name, package):
+        if isinstance(value, FunctionType):
+            self._watch_function(watched, value, name, package)
+            return
+        held = {key: each for key, each in vars(value).items() if isinstance(each, DESCRIPTORS)}
+        watched.hold(vars(value), held, name, package)
+        for key, each in held.items():
+            for function in _functions_of(each):
+                self._watch_function(watched, function, "%s.%s" % (name, key), package)
+
+    def _watch_function(self, watched, function, name, package):
+        ours = False
+        for each in _unwrapped(function):
+            watched.hold_code(each, name, package)
+            path = each.__code__.co_filename
+            if self._is_of(path, package):
+                ours = True
+                if watched is self._core:
+                    self.code.setdefault(path, {})[digest(each.__code__)] = name
+        if not ours and self.within_tree(function.__code__.co_filename):
+            self._changed(name, function, package)  # somebody was here before us
+
+
+def _package_of(name):
+    """What the paths of a module's top-level package begin with: its folder, or its only file."""
+    file = os.path.realpath(getattr(sys.modules.get(name.partition(".")[0]), "__file__", None) or "")
+    return os.path.join(os.path.dirname(file), "") if os.path.basename(file) == "__init__.py" else file
+
+
+def _functions_of(value):
+    if isinstance(value, FunctionType):
+        return [value]
+    if isinstance(value, (staticmethod, classmethod)):
+        return [value.__func__] if isinstance(value.__func__, FunctionType) else []
+    return [each for each in (value.fget, value.fset) if isinstance(each, FunctionType)]
+
+
+def _unwrapped(function):
+    chain = []
+    while isinstance(function, FunctionType) and function not in chain:
+        chain.append(function)
+        function = getattr(function, "__wrapped__", None)
+    return chain
+
+
+def origins(*objects):
+    """Where the code of callables comes from, as [{"file", "name", "line"}]: through wrappers, closures, partial
+    functions, bound methods and doubles. Objects without Python code give {"file": None, "name": type}."""
+    found, seen, queue = [], set(), list(objects)
+    while queue and len(seen) < MAX_STEPS and len(found) < MAX_ORIGINS:
+        value = queue.pop(0)
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        code = value if isinstance(value, CodeType) else getattr(value, "__code__", None)
+        if isinstance(code, CodeType):
+            place = {"file": code.co_filename, "name": code.co_name, "line": code.co_firstlineno}
+            if place not in found:
+                found.append(place)
+        queue.extend(_inside(value))
+    if not found:
+        found.extend({"file": None, "name": type(value).__name__, "line": 0} for value in objects)
+    return found
+
+
+def _inside(value):
+    """Callables that `value` may hand its calls on to."""
+    if isinstance(value, FunctionType):
+        cells = [_content(cell) for cell in value.__closure__ or ()]
+        return [each for each in (*cells, getattr(value, "__wrapped__", None)) if _callable(each)]
+    if isinstance(value, MethodType):
+        return [value.__func__]
+    if isinstance(value, (staticmethod, classmethod)):
+        return [value.__func__]
+    if isinstance(value, property):
+        return [each for each in (value.fget, value.fset) if each is not None]
+    if isinstance(value, functools.partial):
+        return [value.func, *filter(_callable, value.args), *filter(_callable, value.keywords.values())]
+    if isinstance(value, type):
+        return [each for each in vars(value).values() if isinstance(each, DESCRIPTORS)]
+    if value is None or isinstance(value, (str, bytes, int, float, ModuleType, CodeType)):
+        return []
+    held = [each for each in getattr(value, "__dict__", {}).values() if isinstance(each, (FunctionType, MethodType))]
+    called = vars(type(value)).get("__call__")
+    return [*held, called] if called is not None else held
+
+
+def _callable(value):
+    return callable(value) and not isinstance(value, type)
+
+
+def _content(cell):
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def session_event(framework, version):
+    """The first event of a run."""
+    return {
+        "event": "session",
+        "framework": framework,
+        "version": version,
+        "runtime": "%s %d.%d.%d" % ((sys.implementation.name,) + sys.version_info[:3]),
+        "executable": sys.executable,
+        "pid": os.getpid(),
+        "magic": MAGIC,
+        "optimize": sys.flags.optimize,
+    }

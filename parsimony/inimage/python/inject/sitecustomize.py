@@ -1,0 +1,117 @@
+"""Start-up module of every Python process below the witness: makes test runners report, and is nothing to all others.
+
+It stands in for the `sitecustomize` that it shadows, runs that one unless it lies in the work tree, and waits for the
+import of `unittest` or of pytest. Valid syntax on Python 2 as well, where it only does the first of these.
+"""
+
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TREE = os.environ.get("PARSIMONY_TREE")
+
+
+def in_tree(path):
+    """A path lies in the work tree."""
+    return bool(TREE) and (os.path.realpath(path) + os.sep).startswith(os.path.realpath(TREE) + os.sep)
+
+
+def run_shadowed():
+    """Import the `sitecustomize` that would have been imported without us."""
+    hidden = [(index, entry) for index, entry in enumerate(sys.path) if os.path.abspath(entry) == HERE or in_tree(entry)]
+    ours = sys.modules.pop("sitecustomize", None)
+    for _, entry in hidden:
+        sys.path.remove(entry)
+    try:
+        import sitecustomize  # noqa: F401
+    except ImportError as error:
+        if "sitecustomize" not in str(error):
+            raise
+    finally:
+        for index, entry in hidden:
+            sys.path.insert(index, entry)
+        if ours is not None:
+            sys.modules.setdefault("sitecustomize", ours)
+
+
+def start_pytest():
+    """pytest was imported: connect now, before it loads any plugin, and let it load ours."""
+    import parsimony_channel
+
+    if "parsimony_unittest" in sys.modules:
+        sys.modules["parsimony_unittest"].uninstall()
+    if parsimony_channel.session() is not None:
+        plugins = os.environ.get("PYTEST_PLUGINS")
+        os.environ["PYTEST_PLUGINS"] = "parsimony_reporter" + ("," + plugins if plugins else "")
+
+
+def start_unittest():
+    """unittest was imported: its runs report from now on, unless pytest is in charge."""
+    if "_pytest.config" not in sys.modules:
+        import parsimony_unittest
+
+        parsimony_unittest.install()
+
+
+class Loader(object):
+    """Loads a module with its own loader and calls `then` when it stands."""
+
+    def __init__(self, loader, then):
+        self.loader, self.then = loader, then
+
+    def __getattr__(self, name):
+        return getattr(self.loader, name)
+
+    def create_module(self, spec):
+        """As the module's own loader does."""
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module):
+        """Load, leave no trace of this class in the module, and call `then`."""
+        module.__spec__.loader = module.__loader__ = self.loader
+        self.loader.exec_module(module)
+        try:
+            self.then()
+        except Exception:  # without reports the grading fails, but the tests themselves must run
+            import traceback
+
+            traceback.print_exc()
+
+
+class Finder(object):
+    """First on `sys.meta_path`: looks over the shoulder of the real finders for the names in `watched`."""
+
+    def __init__(self):
+        self.watched = {"unittest": start_unittest, "_pytest.config": start_pytest}
+
+    def find_spec(self, name, path=None, target=None):
+        """The spec that the real finders give, with a loader of ours around theirs for watched names."""
+        if name == "usercustomize":
+            self.refuse_from_tree(path, target)
+        then = self.watched.get(name)
+        if then is None:
+            return None
+        spec = self.real_spec(name, path, target)
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = Loader(spec.loader, then)
+        return spec
+
+    def real_spec(self, name, path, target):
+        """What the other finders say."""
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            spec = find(name, path, target) if finder is not self and find is not None else None
+            if spec is not None:
+                return spec
+        return None
+
+    def refuse_from_tree(self, path, target):
+        """`usercustomize` from the work tree is no start-up module of the image."""
+        spec = self.real_spec("usercustomize", path, target)
+        if spec is not None and spec.origin and in_tree(spec.origin):
+            raise ImportError("no usercustomize from the work tree", name="usercustomize")
+
+
+if "PARSIMONY_CHANNEL" in os.environ and sys.version_info >= (3, 6):
+    sys.meta_path.insert(0, Finder())
+run_shadowed()

@@ -1,0 +1,273 @@
+"""Reader of what the witness writes: the sessions that our reporters held with it (docs/decisions/0003).
+
+`read` merges the sessions and says whether they can be believed: was each of them finished, do its counts agree, did
+the canaries come out as they must, is the runner's code what the image brought. Whatever is missing counts against.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Collection, Iterable
+from typing import Final, TypeAlias
+
+from parsimony.execution import Evidence, TestResult, TestStatus
+from parsimony.testreports.findings import Findings, Verdicts
+from parsimony.testreports.model import Canaries, Report, add
+
+STATUSES: Final = frozenset(status.value for status in TestStatus)
+LEFT_OUT: Final = {
+    "inside": "was opened from inside another session",
+    "orphan": "was opened by a process that had cut itself loose from the test command",
+}
+PASSES: Final = (TestStatus.PASSED, TestStatus.XFAIL, TestStatus.XPASS)
+
+Json: TypeAlias = dict[str, object]
+
+
+def read(
+    data: bytes, *, canaries: Canaries, key: bytes | None = None, candidate_files: Collection[str] | None = None
+) -> Report:
+    """Read a witness's report. Never raises: what cannot be read is a problem of the `Report`.
+
+    Args:
+        data: the file as it came out of the sandbox.
+        canaries: names that were given to the witness; tests with such names are taken out.
+        key: the key that was given to the witness. The report must be signed with it; None = not checked.
+        candidate_files: paths, relative to the work tree, of files that held the candidate's bytes while the tests
+            ran (touched and not put back). None = not known: then any file of the work tree that is not a test is
+            taken for the candidate's.
+    """
+    body, signature = _split(data)
+    verdicts = Verdicts()
+    if key is not None and not _is_signed(body, signature, key):
+        verdicts.forged("the report is not signed by the witness")
+        return verdicts.report(Evidence.NONE)
+    record = _object(_parse(body))
+    if record.get("schema") != 1:
+        verdicts.broken("the witness's report cannot be read")
+        return verdicts.report(Evidence.NONE)
+    command = _object(record.get("command"))
+    _note_witness(_object(record.get("witness")), verdicts)
+    for text in _texts(record.get("findings")):
+        verdicts.forged(text)
+    reader = _Reader(canaries, command, candidate_files, verdicts)
+    for number, session in enumerate(_objects(record.get("sessions")), 1):
+        reader.session(number, session)
+    if not reader.sessions:
+        verdicts.broken("no test runner reported anything")
+    return verdicts.report(
+        Evidence.REPORT if reader.sessions else Evidence.NONE,
+        tests=reader.tests,
+        labels=reader.labels,
+        exit_status=_number(command.get("exit_status")),
+        timed_out=command.get("timed_out") is True,
+    )
+
+
+class _Reader:
+    """Reads sessions one after the other into one set of results."""
+
+    def __init__(
+        self, canaries: Canaries, command: Json, candidate_files: Collection[str] | None, verdicts: Verdicts
+    ) -> None:
+        self.tests: dict[str, TestResult] = {}
+        self.labels: dict[str, str] = {}
+        self.sessions = 0
+        self._canaries = canaries
+        self._command = command
+        self._candidate_files = candidate_files
+        self._verdicts = verdicts
+
+    def session(self, number: int, session: Json) -> None:
+        """Read one session."""
+        events = _objects(session.get("events"))
+        name = f"session {number}"
+        relation = session.get("relation")
+        if isinstance(relation, str) and relation in LEFT_OUT:
+            self._verdicts.note(f"{name} {LEFT_OUT[relation]} and was left out")
+            return
+        if not events and not session.get("bad_frames"):
+            return
+        self.sessions += 1
+        if session.get("bad_frames"):
+            self._verdicts.forged(f"{name}: something else than the reporter wrote to its channel")
+        if session.get("truncated"):
+            self._verdicts.broken(f"{name}: more was reported than is kept")
+        run = _Run(self._canaries)
+        for event in events:
+            run.take(event)
+        self._merge(run)
+        self._judge_ending(name, run)
+        self._judge_canaries(name, run)
+        findings = Findings(_object(session.get("files")), _text(self._command.get("directory")), self._candidate_files)
+        for event in events:
+            if event.get("event") == "loaded":
+                findings.take(event)
+        findings.judge(self._verdicts)
+
+    def _merge(self, run: _Run) -> None:
+        for test_id, result in run.results.items():
+            add(self.tests, test_id, result)
+        self.labels |= run.labels
+        for text in run.odd:
+            self._verdicts.forged(text)
+        for text in run.troubles:
+            self._verdicts.note(f"the reporter had trouble: {text}")
+
+    def _judge_ending(self, name: str, run: _Run) -> None:
+        finish = run.finish
+        if finish is None:
+            self._judge_broken_off(name, run)
+            return
+        started, finished = _number(finish.get("started")), _number(finish.get("finished"))
+        if (started, finished) != (run.started, run.finished):
+            self._verdicts.forged(
+                f"{name}: {run.started} tests started, {run.finished} finished; told were {started} and {finished}"
+            )
+        elif run.open_tests:
+            some = ", ".join(sorted(run.open_tests)[:3])
+            self._verdicts.broken(f"{name}: {len(run.open_tests)} tests were started and not finished ({some})")
+        failures = sum(1 for result in run.results.values() if result.status in (TestStatus.FAILED, TestStatus.ERROR))
+        if failures and finish.get("exit_status") == 0:
+            self._verdicts.note(f"{name}: {failures} tests failed, but the runner ended with 0")
+
+    def _judge_broken_off(self, name: str, run: _Run) -> None:
+        where = f", in {min(run.open_tests)}" if run.open_tests else ""
+        if self._command.get("timed_out") is True:
+            self._verdicts.note(f"{name} was cut off at the time limit{where}")
+        elif self._command.get("exit_status") == 0:
+            self._verdicts.forged(f"{name} ended without a word{where}, and yet the test command ended with 0")
+        else:
+            self._verdicts.broken(f"{name} ended without a word{where}")
+
+    def _judge_canaries(self, name: str, run: _Run) -> None:
+        if run.finish is None:
+            return
+        if not run.passing_canaries or not run.failing_canaries:
+            self._verdicts.broken(f"{name}: the canaries were not run")
+        if any(status in PASSES for status in run.failing_canaries):
+            self._verdicts.forged(f"{name}: a test that must fail came out as passed")
+        elif any(status is not TestStatus.FAILED for status in run.failing_canaries):
+            self._verdicts.broken(f"{name}: a test that must fail came out as {_listed(run.failing_canaries)}")
+        if any(status is not TestStatus.PASSED for status in run.passing_canaries):
+            self._verdicts.broken(f"{name}: a test that must pass came out as {_listed(run.passing_canaries)}")
+
+
+class _Run:
+    """The events of one session.
+
+    Attributes:
+        results, labels: by test id, canaries taken out.
+        passing_canaries, failing_canaries: the statuses that the canaries came out with.
+        started, finished: how many starts and results there were, canaries included.
+        open_tests: ids of tests that were started and have no result.
+        finish: the last event, if it is the word that the session is finished.
+        odd: what no reporter would send.
+    """
+
+    def __init__(self, canaries: Canaries) -> None:
+        self._canaries = canaries
+        self.results: dict[str, TestResult] = {}
+        self.labels: dict[str, str] = {}
+        self.passing_canaries: list[TestStatus] = []
+        self.failing_canaries: list[TestStatus] = []
+        self.started = self.finished = 0
+        self.finish: Json | None = None
+        self.odd: list[str] = []
+        self.troubles: list[str] = []
+        self._open: dict[str, int] = {}
+
+    @property
+    def open_tests(self) -> list[str]:
+        """Ids that were started more often than they were finished."""
+        return [test_id for test_id, count in self._open.items() if count > 0]
+
+    def take(self, event: Json) -> None:
+        """One event, in order."""
+        kind = event.get("event")
+        self.finish = event if kind == "finish" else None
+        test_id = event.get("id")
+        if kind == "start" and isinstance(test_id, str):
+            self.started += 1
+            self._open[test_id] = self._open.get(test_id, 0) + 1
+            if isinstance(label := event.get("label"), str):
+                self.labels[test_id] = label
+        elif kind == "result" and isinstance(test_id, str):
+            self.finished += 1
+            self._result(test_id, event)
+        elif kind == "trouble":
+            self.troubles.append(str(event.get("message"))[:300])
+        elif kind not in ("session", "loaded", "finish"):
+            self.odd.append(f"an event of the unknown kind {str(kind)[:40]!r}")
+
+    def _result(self, test_id: str, event: Json) -> None:
+        status, seconds = event.get("status"), event.get("seconds")
+        if not isinstance(status, str) or status not in STATUSES:
+            self.odd.append(f"{test_id} has the unknown status {str(status)[:40]!r}")
+            return
+        if self._open.get(test_id, 0) < 1:
+            self.odd.append(f"{test_id} was finished without having been started")
+        self._open[test_id] = self._open.get(test_id, 0) - 1
+        took = float(seconds) if isinstance(seconds, int | float) and not isinstance(seconds, bool) else None
+        result = TestResult(TestStatus(status), took if took is not None and 0 <= took < float("inf") else None)
+        if self._canaries.pass_name in test_id:
+            self.passing_canaries.append(result.status)
+        elif self._canaries.fail_name in test_id:
+            self.failing_canaries.append(result.status)
+        else:
+            add(self.results, test_id, result)
+
+
+def _note_witness(witness: Json, verdicts: Verdicts) -> None:
+    for field, text in (
+        ("sealed", "the witness could not seal its memory"),
+        ("adopts_orphans", "the witness could not adopt orphans: processes may have outlived the tests"),
+        ("processes_visible", "the witness could not see other processes"),
+        ("secrets_removed", "the witness could not remove its secrets"),
+    ):
+        if witness.get(field) is False:
+            verdicts.note(text)
+
+
+def _split(data: bytes) -> tuple[bytes, bytes]:
+    body, _, rest = data.partition(b"\n")
+    return body, rest
+
+
+def _is_signed(body: bytes, signature: bytes, key: bytes) -> bool:
+    told = _object(_parse(signature)).get("mac")
+    right = hmac.new(key, body, hashlib.sha256).hexdigest()
+    return isinstance(told, str) and hmac.compare_digest(told.encode("utf-8", "replace"), right.encode())
+
+
+def _parse(data: bytes) -> object:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _object(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: object) -> list[Json]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _texts(value: object) -> Iterable[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _listed(statuses: Iterable[TestStatus]) -> str:
+    return ", ".join(sorted({status.value for status in statuses}))
