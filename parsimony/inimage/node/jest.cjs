@@ -1,0 +1,191 @@
+'use strict';
+/*
+ * jest with its default runner, jest-circus (27 and newer). Each test file is a run of its own, in jest's process or in
+ * one of its workers, with a session of its own. The tests are followed by the events that a test environment gets
+ * (`handleTestEvent`, documented for custom environments); their errors are read from circus' state at the end of the
+ * file, and jest's result for the file has to agree.
+ *
+ * jest-jasmine2 has no such events: projects that use it have jest's own JSON report.
+ */
+
+const { relative } = require('path');
+const { mustFail, mustPass } = require('./canary.cjs');
+
+const apply = Reflect.apply;
+const { create: createObject } = Object;
+
+/** The titles around a test and its own, outermost first; the root block has no title of its own. */
+function titles(test) {
+  const found = [];
+  for (let block = test; block && block.parent; block = block.parent) found.unshift(block.name);
+  return found;
+}
+
+function statusOf(test) {
+  if (test.errors.length > 0) return 'failed';
+  return test.status === 'done' ? 'passed' : 'skipped';
+}
+
+/** Bodies that use jest's `expect` beside `assert`: the one that must fail passes when either lets something through. */
+function bodies(expect) {
+  const wrong = [
+    () => expect(1).toBe(2),
+    () => expect({ a: [1] }).toEqual({ a: [2] }),
+    () => expect({ a: 1 }).toStrictEqual({ a: 1, b: undefined }),
+    () => expect(1).not.toBe(1),
+    () => expect(0).toBeTruthy(),
+    () => expect(() => {}).toThrow(),
+  ];
+  function refused(check) {
+    try {
+      check();
+      return false;
+    } catch {
+      return true;
+    }
+  }
+  return {
+    pass() {
+      expect(1).toBe(1);
+      expect({ a: [1] }).toEqual({ a: [1] });
+      mustPass();
+    },
+    fail() {
+      if (wrong.every(refused)) mustFail();
+    },
+  };
+}
+
+/** The canaries of one test file: a block of its own without parent, so that no hook of the project runs around it. */
+function createCanaries(session, globals) {
+  let block = null;
+  let selection;
+
+  function add(state) {
+    const { rootDescribeBlock: root } = state;
+    const { test, describe, expect } = globals();
+    const { pass, fail } = bodies(expect);
+    const { hasStarted, currentDescribeBlock, hasFocusedTests } = state;
+    state.hasStarted = false;
+    state.currentDescribeBlock = root;
+    const before = root.children.length;
+    describe('parsimony', () => {
+      test(session.names.pass, () => pass());
+      test(session.names.fail, () => fail());
+    });
+    Object.assign(state, { hasStarted, currentDescribeBlock, hasFocusedTests });
+    if (root.children.length !== before + 1) return;
+    block = root.children[before];
+    block.parent = undefined;
+    for (const child of block.children) {
+      if (hasFocusedTests) child.mode = 'only';
+    }
+    selection = state.testNamePattern;
+    if (selection) {
+      state.testNamePattern = createObject(selection);
+      state.testNamePattern.test = (name) => name.endsWith(session.names.pass) || name.endsWith(session.names.fail) || selection.test(name);
+    }
+  }
+
+  function remove(state) {
+    if (block === null) return;
+    const at = state.rootDescribeBlock.children.indexOf(block);
+    if (at >= 0) state.rootDescribeBlock.children.splice(at, 1);
+    if (selection) state.testNamePattern = selection;
+    for (const test of block.children) {
+      if (test.status !== 'done') continue;
+      const kind = test.name === session.names.pass ? 'pass' : 'fail';
+      session.canary(kind, test.name, test.errors.length > 0 ? 'failed' : 'passed');
+    }
+  }
+
+  return { add, remove, owns: (test) => block !== null && test.parent === block };
+}
+
+/** Follows one test file. */
+function createRecorder(session, watch, environment) {
+  const reported = new Map(); // test -> status
+  let globals = null;
+  let failures = 0;
+  const canaries = createCanaries(session, () => globals || environment.global);
+
+  function report(test) {
+    const path = titles(test);
+    const id = path.join(' ');
+    const leaf = path[path.length - 1];
+    const status = statusOf(test);
+    if (!reported.has(test)) {
+      const seconds = typeof test.duration === 'number' ? test.duration / 1000 : undefined;
+      session.start(id);
+      session.result(id, status, { seconds, label: leaf === id ? undefined : leaf });
+      watch.check(`during the test ${id}`);
+    } else if (reported.get(test) !== status) session.correct(id, status);
+    reported.set(test, status);
+  }
+
+  function reportAll(block) {
+    for (const child of block.children || []) {
+      if (child.type === 'describeBlock') reportAll(child);
+      else report(child);
+    }
+    for (const test of block.children ? [] : block.tests || []) report(test);
+  }
+
+  return {
+    failures: () => failures,
+    handle(event, state) {
+      if (event.name === 'setup') globals = event.runtimeGlobals;
+      else if (event.name === 'run_start') canaries.add(state);
+      else if (event.name === 'run_finish') {
+        canaries.remove(state);
+        reportAll(state.rootDescribeBlock);
+        failures = [...reported.values()].filter((status) => status === 'failed').length;
+      }
+    },
+  };
+}
+
+/** Wraps the function that runs one test file. */
+function wrap(runFile, reporter, version) {
+  return async function (globalConfig, config, environment, runtime, testPath) {
+    const session = reporter.begin('jest', version);
+    reporter.leaveEnvironment();
+    const recorder = createRecorder(session, reporter.watch, environment);
+    const previous = environment.handleTestEvent;
+    environment.handleTestEvent = function (event, state) {
+      reporter.guard(() => recorder.handle(event, state));
+      return previous === undefined ? undefined : apply(previous, this, arguments);
+    };
+    const file = relative(config.rootDir, testPath);
+    let results;
+    try {
+      results = await apply(runFile, this, arguments);
+      return results;
+    } finally {
+      reporter.guard(() => {
+        if (results === undefined || results.testExecError) {
+          session.start(file);
+          session.result(file, 'error');
+        }
+        const counted = results === undefined ? 0 : results.numFailingTests;
+        if (counted !== recorder.failures()) session.problem(`jest counts ${counted} failures in ${file}, not ${recorder.failures()}`);
+        session.finish();
+      });
+    }
+  };
+}
+
+/** Hooks by module, see preload.cjs. */
+function hooks(reporter) {
+  function runner(module, version) {
+    const original = module.exports;
+    if (typeof original === 'function') {
+      module.exports = Object.assign(wrap(original, reporter, version), original);
+    } else if (original && typeof original.default === 'function') {
+      module.exports = { ...original, __esModule: true, default: wrap(original.default, reporter, version) };
+    }
+  }
+  return { name: 'jest-circus', modules: { 'runner.js': runner, 'build/runner.js': runner } };
+}
+
+module.exports = { hooks };

@@ -1,0 +1,242 @@
+'use strict';
+/*
+ * mocha (3 and newer). The status of a test is what its own run handed back to the runner; the runner's events have to
+ * agree with it. So a runner whose `fail` was replaced cannot turn a failure around, and the attempt shows.
+ *
+ * With --parallel the tests run in worker processes: each file there is a run of its own, with a session of its own.
+ */
+
+const { mustFail, mustPass } = require('./canary.cjs');
+
+const apply = Reflect.apply;
+const { create: createObject, defineProperty } = Object;
+const hasOwn = Function.prototype.call.bind(Object.prototype.hasOwnProperty);
+const now = process.hrtime.bigint;
+
+const GLOBALS = [
+  'describe', 'context', 'it', 'specify', 'before', 'after', 'beforeEach', 'afterEach',
+  'suite', 'test', 'setup', 'teardown', 'suiteSetup', 'suiteTeardown',
+];
+
+const seconds = (since) => Number(now() - since) / 1e9;
+
+/** How mocha's TAP reporter writes a title, when that differs. */
+function label(title) {
+  const shown = title.replace(/#/g, '').split('\n')[0].trim();
+  return shown === title ? undefined : shown;
+}
+
+/** A test as the test files make theirs: by the interface's global function, where there is one. */
+function makeTest(root, title, body) {
+  const make = global.it || global.test;
+  const before = root.tests.length;
+  if (typeof make === 'function') {
+    try {
+      make(title, body);
+    } catch {
+      // A function of the project's own; the plain way below serves.
+    }
+    const added = root.tests.splice(before);
+    if (added.length === 1 && added[0].title === title) return added[0];
+  }
+  let sample = null;
+  root.eachTest((test) => { sample = sample || test; });
+  return new sample.constructor(title, body);
+}
+
+/** A suite with the two canaries. It has no parent, so that no hook of the project runs around them. */
+function makeCanaries(root, names) {
+  const suite = new root.constructor('parsimony', {}, false);
+  if (typeof suite.retries === 'function') suite.retries(0);
+  const tests = [
+    makeTest(root, names.pass, async () => mustPass()),
+    makeTest(root, names.fail, async () => mustFail()),
+  ];
+  for (const test of tests) suite.addTest(test);
+  return { suite, tests };
+}
+
+/** Lets the canaries through a selection by title (--grep, --fgrep, --invert). */
+function letThrough(runner, tests) {
+  const selection = runner._grep;
+  if (!selection || (selection === runner._defaultGrep && !runner._invert)) return;
+  const titles = tests.map((test) => test.fullTitle());
+  const lenient = createObject(selection);
+  lenient.test = (title) => (titles.includes(title) ? !runner._invert : selection.test(title));
+  runner._grep = lenient;
+}
+
+/** Follows the tests of one runner. */
+function createRecorder(runner, session, watch) {
+  const open = new Map(); // test -> { since, error }: what its own run handed back
+  let failures = 0;
+
+  /** Wraps the run of one test, to hear its outcome before the runner does. */
+  function listen(test) {
+    const entry = { since: now(), error: null };
+    open.set(test, entry);
+    const run = test.run;
+    defineProperty(test, 'run', {
+      configurable: true,
+      writable: true,
+      value(done) {
+        return apply(run, this, [function (error) {
+          entry.error = error || null;
+          return apply(done, this, arguments);
+        }]);
+      },
+    });
+  }
+
+  function close(test, status) {
+    const entry = open.get(test);
+    const id = test.fullTitle();
+    open.delete(test);
+    if (status === 'failed') failures += 1;
+    session.result(id, status, { seconds: seconds(entry.since), label: label(id) });
+    watch.check(`during the test ${id}`);
+  }
+
+  return {
+    test(test) {
+      if (!(typeof test.currentRetry === 'function' && test.currentRetry() > 0)) session.start(test.fullTitle());
+      listen(test);
+    },
+    pass(test) {
+      const { error } = open.get(test);
+      if (error !== null) session.problem(`mocha calls a test passed that failed: ${test.fullTitle()}`);
+      close(test, error === null ? 'passed' : 'failed');
+    },
+    pending(test) {
+      if (!open.has(test)) this.test(test);
+      close(test, 'skipped');
+    },
+    fail(runnable) {
+      if (open.has(runnable)) {
+        close(runnable, 'failed');
+        return;
+      }
+      const id = runnable.fullTitle();
+      failures += 1;
+      if (runnable.type === 'test' && !runnable.isPending()) session.correct(id, 'failed'); // was closed before
+      else {
+        session.start(id);
+        session.result(id, 'failed', { label: label(id) });
+      }
+    },
+    retry(test) {
+      open.delete(test);
+    },
+    end() {
+      for (const test of [...open.keys()]) close(test, 'error'); // a hook failed between its start and its run
+      watch.check('before the end of the run');
+      if (failures !== runner.failures) session.note(`mocha counts ${runner.failures} failures, not ${failures}`);
+      session.finish(failures > 255 ? 255 : failures);
+    },
+  };
+}
+
+/** Follows the canaries of one runner and hides them from everybody else, exit status included. */
+function createCanaries(runner, session) {
+  let suite = null;
+  let tests = [];
+  return {
+    begin() {
+      if (runner.total === 0) return;
+      ({ suite, tests } = makeCanaries(runner.suite, session.names));
+      letThrough(runner, tests);
+      runner.suite.suites.push(suite);
+    },
+    owns: (subject) => suite !== null && (subject === suite || subject === tests[0] || subject === tests[1]),
+    see(type, subject) {
+      if (type === 'fail') runner.failures -= 1;
+      if (type !== 'pass' && type !== 'fail') return;
+      session.canary(subject === tests[0] ? 'pass' : 'fail', subject.fullTitle(), type === 'pass' ? 'passed' : 'failed');
+    },
+  };
+}
+
+function attach(runner, session, reporter) {
+  const recorder = createRecorder(runner, session, reporter.watch);
+  const canaries = createCanaries(runner, session);
+  const original = runner.emit;
+
+  function emit(type, subject) {
+    if (canaries.owns(subject)) {
+      reporter.guard(() => canaries.see(type, subject));
+      return true;
+    }
+    if (type === 'start') reporter.guard(() => canaries.begin());
+    else if (typeof type === 'string' && hasOwn(recorder, type)) {
+      if (type === 'end' && runner.emit !== emit) session.problem('the emit method of the runner was replaced');
+      reporter.guard(() => recorder[type](subject));
+    }
+    return apply(original, this, arguments);
+  }
+  runner.emit = emit;
+}
+
+/** Hooks by module, see preload.cjs. */
+function hooks(reporter) {
+  const { watch } = reporter;
+  const announce = (module, version) => reporter.announce('mocha', version);
+  const watched = (name) => (module) => watch.functions(`mocha.${name}.prototype`, module.exports.prototype);
+
+  function runner(module, version) {
+    const { prototype } = module.exports;
+    const run = prototype.run;
+    prototype.run = function () {
+      reporter.guard(() => {
+        attach(this, reporter.begin('mocha', version), reporter);
+        reporter.leaveEnvironment();
+      });
+      return apply(run, this, arguments);
+    };
+    watch.functions('mocha.Runner.prototype', prototype);
+  }
+
+  function parallelRunner(module, version) {
+    const { prototype } = module.exports;
+    const run = prototype.run;
+    prototype.run = function () {
+      reporter.guard(() => {
+        const session = reporter.begin('mocha', version);
+        this.once('end', () => session.finish(this.failures > 255 ? 255 : this.failures));
+      });
+      return apply(run, this, arguments);
+    };
+  }
+
+  /** Interfaces put their functions into the global scope anew for each test file. */
+  function userInterface(module) {
+    const original = module.exports;
+    module.exports = function (suite) {
+      apply(original, this, arguments);
+      suite.on('pre-require', (context) => {
+        watch.check('by a module that is not CommonJS');
+        watch.functions('global', context, GLOBALS);
+      });
+    };
+    Object.assign(module.exports, original);
+  }
+
+  return {
+    name: 'mocha',
+    modules: {
+      'lib/cli/cli.js': announce,
+      'lib/mocha.js': (module, version) => {
+        if (`${process.argv[1]}`.endsWith('/_mocha')) announce(module, version);
+      },
+      'lib/runner.js': runner,
+      'lib/nodejs/parallel-buffered-runner.js': parallelRunner,
+      'lib/runnable.js': watched('Runnable'),
+      'lib/test.js': watched('Test'),
+      'lib/suite.js': watched('Suite'),
+      'lib/interfaces/bdd.js': userInterface,
+      'lib/interfaces/tdd.js': userInterface,
+      'lib/interfaces/qunit.js': userInterface,
+    },
+  };
+}
+
+module.exports = { hooks };

@@ -1,0 +1,90 @@
+'use strict';
+/* What the hooks of all frameworks share: sessions, the watch over replaced functions, the environment. */
+
+const { openSession } = require('./session.cjs');
+const { createWatch } = require('./watch.cjs');
+
+const push = Function.prototype.call.bind(Array.prototype.push);
+const LOADER = require('path').join(__dirname, 'preload.cjs');
+const SWITCH = /(?:^|\s)--require[=\s]\s*("(?:\\.|[^"\\])*"|[^\s"]+)/g;
+
+/** NODE_OPTIONS without the switch that loaded us; undefined when nothing else is in it. */
+function optionsWithoutUs(options) {
+  const unquote = (word) => (word[0] === '"' ? word.slice(1, -1).replace(/\\(.)/g, '$1') : word);
+  const rest = options.replace(SWITCH, (all, word) => (unquote(word) === LOADER ? '' : all)).trim();
+  return rest === '' ? undefined : rest;
+}
+
+/** Takes our variables away: what the tests start is not part of the report. */
+function leaveEnvironment() {
+  delete process.env.PARSIMONY_CHANNEL;
+  if (process.env.NODE_OPTIONS === undefined) return;
+  const rest = optionsWithoutUs(process.env.NODE_OPTIONS);
+  if (rest === undefined) delete process.env.NODE_OPTIONS;
+  else process.env.NODE_OPTIONS = rest;
+}
+
+/**
+ * Connects to the witness.
+ *
+ * @param {string} path of its socket
+ */
+function createReporter(path) {
+  let connected = openSession(path); // not used by any run so far
+  let early = null; // declared before its run begins
+  let current = null; // the latest declared one
+  const findings = []; // from before there was a session to tell
+
+  function tell(kind, reason) {
+    if (current === null) push(findings, { kind, reason });
+    else current[kind](reason);
+  }
+
+  const watch = createWatch((reason) => tell('problem', reason), (reason) => tell('note', reason));
+  const assert = require('assert');
+  watch.functions('assert', assert);
+  watch.functions('assert.strict', assert.strict);
+
+  function declare(framework, version) {
+    const session = connected || openSession(path);
+    connected = null;
+    session.declare(framework, version);
+    current = session;
+    for (let i = 0; i < findings.length; i++) session[findings[i].kind](findings[i].reason);
+    findings.length = 0;
+    session.loaded({ when: 'start', arguments: process.execArgv, preloaded: process._preload_modules || [] });
+    return session;
+  }
+
+  return Object.freeze({
+    watch,
+    leaveEnvironment,
+
+    /** A session for one run of a framework. */
+    begin(framework, version) {
+      const session = early || declare(framework, version);
+      early = null;
+      return session;
+    },
+
+    /**
+     * Declares the session of a run that is known to come, before any file of the project is loaded: should the
+     * process end early, an unfinished session is left. The next `begin` gets it.
+     */
+    announce(framework, version) {
+      if (early === null && current === null) early = declare(framework, version);
+    },
+
+    /** Runs `hook`. A fault of ours must not change the tests, but the results cannot be trusted then. */
+    guard(hook) {
+      try {
+        return hook();
+      } catch (error) {
+        tell('problem', `the reporter failed: ${error && error.message}`);
+        return undefined;
+      }
+    },
+  });
+}
+
+module.exports = Object.freeze({ createReporter });

@@ -1,0 +1,171 @@
+'use strict';
+/*
+ * tape (2 and newer). tape counts assertions; here a test is what the log shows under its name: it passes when it ended
+ * and all its assertions passed. One that ended without an assertion shows nothing: skipped.
+ */
+
+const { EventEmitter } = require('events');
+
+const apply = Reflect.apply;
+const { on, prependListener } = EventEmitter.prototype;
+const later = queueMicrotask;
+const now = process.hrtime.bigint;
+
+const coalesce = (name) => name.replace(/\s+/g, ' ').trim();
+
+/** The status of a test by its assertions: those that passed, failed, and failed as expected. */
+function statusOf(entry) {
+  if (entry.failed) return 'failed';
+  if (entry.expected) return 'xfail';
+  return entry.passed && !entry.skip ? 'passed' : 'skipped';
+}
+
+function count(entry, result) {
+  if (result === null || typeof result !== 'object') return; // a comment
+  if (result.skip) return;
+  if (result.ok) entry.passed = true;
+  else if (result.todo) entry.expected = true;
+  else entry.failed = true;
+}
+
+/** Runs the canaries at once on results of their own, which nobody prints and no exit status comes from. */
+function runCanaries(Test, Results, session) {
+  function run(kind, body) {
+    const outcomes = [];
+    const results = new Results();
+    const test = new Test(session.names[kind], body);
+    apply(on, test, ['result', (result) => outcomes.push(Boolean(result.ok))]);
+    results.push(test);
+    test.run();
+    const wanted = kind === 'pass';
+    const right = test.ended && outcomes.length === 6 && outcomes.every((ok) => ok === wanted) &&
+      results.pass === (wanted ? 6 : 0) && results.fail === (wanted ? 0 : 6);
+    session.canary(kind, test.name, right === wanted ? 'passed' : 'failed');
+  }
+  run('pass', (t) => {
+    t.ok(1);
+    t.equal(1, 1);
+    t.same([1], [1]);
+    t.deepEqual({ a: [1] }, { a: [1] });
+    t.throws(() => { throw new Error('canary'); });
+    t.doesNotThrow(() => {});
+    t.end();
+  });
+  run('fail', (t) => {
+    t.ok(0);
+    t.equal(1, 2);
+    t.same([1], [2]);
+    t.deepEqual({ a: [1] }, { a: [2] });
+    t.throws(() => {});
+    t.fail('this test has to fail');
+    t.end();
+  });
+}
+
+/** Follows the tests of one process. */
+function createRecorder(reporter) {
+  const { watch } = reporter;
+  const open = new Map(); // test -> entry
+  const ended = []; // tests whose end was announced: their plan is checked after that
+  let session = null;
+
+  function close(test, status) {
+    const entry = open.get(test);
+    if (entry === undefined) return;
+    open.delete(test);
+    entry.closed = true;
+    const shown = coalesce(entry.id);
+    const label = shown === entry.id ? undefined : shown;
+    entry.session.result(entry.id, status || statusOf(entry), { seconds: Number(now() - entry.since) / 1e9, label });
+    watch.check(`during the test ${entry.id}`);
+  }
+
+  function settle() {
+    while (ended.length > 0) close(ended.shift());
+  }
+
+  process.on('exit', () => reporter.guard(() => {
+    settle();
+    for (const test of [...open.keys()]) close(test, 'error');
+  }));
+
+  return {
+    settle,
+
+    begin(version) {
+      if (session !== null) return;
+      session = reporter.begin('tape', version);
+      reporter.leaveEnvironment();
+    },
+
+    observe(test) {
+      settle();
+      if (session === null) return;
+      const entry = { id: test.name, session, since: now(), skip: Boolean(test._skip) };
+      open.set(test, entry);
+      session.start(entry.id);
+      apply(on, test, ['result', (result) => {
+        count(entry, result);
+        if (entry.closed && entry.failed) entry.session.correct(entry.id, 'failed');
+      }]);
+      // Before the listener of its parent, which runs the next one on the spot.
+      apply(prependListener, test, ['end', () => {
+        ended.push(test);
+        later(() => reporter.guard(settle));
+      }]);
+    },
+
+    end(Test, Results) {
+      settle();
+      watch.check('before the end of the run');
+      runCanaries(Test, Results, session);
+      session.finish();
+      session = null;
+    },
+  };
+}
+
+/** Hooks by module, see preload.cjs. */
+function hooks(reporter) {
+  const recorder = createRecorder(reporter);
+  const canaries = { running: false };
+  let Test = null;
+  let version = '';
+  let running = 0;
+
+  function patchTest(module, found) {
+    Test = module.exports;
+    version = found;
+    const { run } = Test.prototype;
+    Test.prototype.run = function () {
+      if (!canaries.running) reporter.guard(() => recorder.observe(this));
+      return apply(run, this, arguments);
+    };
+    reporter.watch.functions('tape.Test.prototype', Test.prototype);
+    if (`${process.argv[1]}`.endsWith('/tape')) reporter.announce('tape', version);
+  }
+
+  function patchResults(module) {
+    const Results = module.exports;
+    const { createStream } = Results.prototype;
+    Results.prototype.createStream = function () {
+      reporter.guard(() => {
+        recorder.begin(version);
+        running += 1;
+        apply(on, this, ['done', () => reporter.guard(() => {
+          running -= 1;
+          if (running > 0) return;
+          canaries.running = true;
+          recorder.end(Test, Results);
+          canaries.running = false;
+        })]);
+      });
+      return apply(createStream, this, arguments);
+    };
+    reporter.watch.functions('tape.Results.prototype', Results.prototype);
+  }
+
+  return { name: 'tape', modules: { 'lib/test.js': patchTest, 'lib/results.js': patchResults } };
+}
+
+module.exports = { hooks };
