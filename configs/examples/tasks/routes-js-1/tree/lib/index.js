@@ -1,0 +1,6 @@
+"use strict";
+
+const { Router } = require("./router");
+const { compile } = require("./pattern");
+
+module.exports = { Router, compile };
