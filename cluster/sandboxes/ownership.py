@@ -15,20 +15,18 @@ SLACK_S: Final = 120.0
 def own_labels(request: ExecutionRequest, now: float) -> dict[str, str]:
     """The labels of an execution that starts `now` (epoch seconds): its own, and those that mark it as ours."""
     return {
+        labels.EXECUTION: request.execution_key,
         **request.labels,
         labels.MANAGED_BY: labels.OURS,
-        labels.EXECUTION: request.execution_key,
         labels.EXPIRES: str(int(now + request.limits.deadline_s + SLACK_S)),
     }
 
 
 def same_attempt(request: ExecutionRequest, found: Mapping[str, str]) -> bool:
     """Whether labels that were `found` belong to an earlier try at exactly this attempt."""
-    return (
-        found.get(labels.MANAGED_BY) == labels.OURS
-        and found.get(labels.EXECUTION) == request.execution_key
-        and all(found.get(name) == request.labels.get(name) for name in (labels.RUN, labels.ATTEMPT))
-    )
+    own = own_labels(request, 0.0)
+    names = (labels.MANAGED_BY, labels.EXECUTION, labels.RUN, labels.ATTEMPT)
+    return all(found.get(name) == own.get(name) for name in names)
 
 
 def expired(found: Mapping[str, str], now: float) -> bool:
