@@ -99,12 +99,12 @@ function createCanaries(session, globals) {
     }
   }
 
-  return { add, remove, owns: (test) => block !== null && test.parent === block };
+  return { add, remove };
 }
 
 /** Follows one test file. */
 function createRecorder(session, watch, environment) {
-  const reported = new Map(); // test -> status
+  const statuses = [];
   let globals = null;
   let failures = 0;
   const canaries = createCanaries(session, () => globals || environment.global);
@@ -114,13 +114,9 @@ function createRecorder(session, watch, environment) {
     const id = path.join(' ');
     const leaf = path[path.length - 1];
     const status = statusOf(test);
-    if (!reported.has(test)) {
-      const seconds = typeof test.duration === 'number' ? test.duration / 1000 : undefined;
-      session.start(id);
-      session.result(id, status, { seconds, label: leaf === id ? undefined : leaf });
-      watch.check(`during the test ${id}`);
-    } else if (reported.get(test) !== status) session.correct(id, status);
-    reported.set(test, status);
+    session.start(id, leaf === id ? undefined : leaf);
+    session.result(id, status, typeof test.duration === 'number' ? test.duration / 1000 : undefined);
+    statuses.push(status);
   }
 
   function reportAll(block) {
@@ -139,7 +135,8 @@ function createRecorder(session, watch, environment) {
       else if (event.name === 'run_finish') {
         canaries.remove(state);
         reportAll(state.rootDescribeBlock);
-        failures = [...reported.values()].filter((status) => status === 'failed').length;
+        failures = statuses.filter((status) => status === 'failed').length;
+        watch.check();
       }
     },
   };
@@ -163,12 +160,8 @@ function wrap(runFile, reporter, version) {
       return results;
     } finally {
       reporter.guard(() => {
-        if (results === undefined || results.testExecError) {
-          session.start(file);
-          session.result(file, 'error');
-        }
-        const counted = results === undefined ? 0 : results.numFailingTests;
-        if (counted !== recorder.failures()) session.problem(`jest counts ${counted} failures in ${file}, not ${recorder.failures()}`);
+        if (results === undefined || results.testExecError) session.single(file, 'error');
+        else if (results.numFailingTests !== recorder.failures()) session.finding('contradiction', file, null);
         session.finish();
       });
     }

@@ -68,6 +68,7 @@ function letThrough(runner, tests) {
 
 /** Follows the tests of one runner. */
 function createRecorder(runner, session, watch) {
+  const start = (id) => session.start(id, label(id));
   const open = new Map(); // test -> { since, error }: what its own run handed back
   let failures = 0;
 
@@ -93,18 +94,18 @@ function createRecorder(runner, session, watch) {
     const id = test.fullTitle();
     open.delete(test);
     if (status === 'failed') failures += 1;
-    session.result(id, status, { seconds: seconds(entry.since), label: label(id) });
-    watch.check(`during the test ${id}`);
+    session.result(id, status, seconds(entry.since));
+    watch.check();
   }
 
   return {
     test(test) {
-      if (!(typeof test.currentRetry === 'function' && test.currentRetry() > 0)) session.start(test.fullTitle());
+      if (!(typeof test.currentRetry === 'function' && test.currentRetry() > 0)) start(test.fullTitle());
       listen(test);
     },
     pass(test) {
       const { error } = open.get(test);
-      if (error !== null) session.problem(`mocha calls a test passed that failed: ${test.fullTitle()}`);
+      if (error !== null) session.finding('contradiction', test.fullTitle(), null);
       close(test, error === null ? 'passed' : 'failed');
     },
     pending(test) {
@@ -118,19 +119,14 @@ function createRecorder(runner, session, watch) {
       }
       const id = runnable.fullTitle();
       failures += 1;
-      if (runnable.type === 'test' && !runnable.isPending()) session.correct(id, 'failed'); // was closed before
-      else {
-        session.start(id);
-        session.result(id, 'failed', { label: label(id) });
-      }
+      session.single(id, 'failed', label(id)); // a hook, or a test that had been closed
     },
     retry(test) {
       open.delete(test);
     },
     end() {
       for (const test of [...open.keys()]) close(test, 'error'); // a hook failed between its start and its run
-      watch.check('before the end of the run');
-      if (failures !== runner.failures) session.note(`mocha counts ${runner.failures} failures, not ${failures}`);
+      watch.check();
       session.finish(failures > 255 ? 255 : failures);
     },
   };
@@ -168,7 +164,7 @@ function attach(runner, session, reporter) {
     }
     if (type === 'start') reporter.guard(() => canaries.begin());
     else if (typeof type === 'string' && hasOwn(recorder, type)) {
-      if (type === 'end' && runner.emit !== emit) session.problem('the emit method of the runner was replaced');
+      if (type === 'end' && runner.emit !== emit) session.finding('replaced', 'mocha.Runner.emit', null);
       reporter.guard(() => recorder[type](subject));
     }
     return apply(original, this, arguments);
@@ -213,7 +209,7 @@ function hooks(reporter) {
     module.exports = function (suite) {
       apply(original, this, arguments);
       suite.on('pre-require', (context) => {
-        watch.check('by a module that is not CommonJS');
+        watch.check();
         watch.functions('global', context, GLOBALS);
       });
     };

@@ -71,10 +71,7 @@ function createScript(reporter, session, atTop) {
 
   apply(on, process, ['exit', (code) => reporter.guard(() => {
     if (hasTests || !session.isEmpty()) return;
-    if (code !== 0 || canaries === 'done') {
-      session.start(id);
-      session.result(id, code === 0 ? 'passed' : 'failed');
-    }
+    if (code !== 0 || canaries === 'done') session.single(id, code === 0 ? 'passed' : 'failed');
     if (code !== 0 || natural || caller === file) session.finish(code);
   })]);
 

@@ -5,6 +5,7 @@ const { openSession } = require('./session.cjs');
 const { createWatch } = require('./watch.cjs');
 
 const push = Function.prototype.call.bind(Array.prototype.push);
+const splice = Function.prototype.call.bind(Array.prototype.splice);
 const LOADER = require('path').join(__dirname, 'preload.cjs');
 const SWITCH = /(?:^|\s)--require[=\s]\s*("(?:\\.|[^"\\])*"|[^\s"]+)/g;
 
@@ -33,14 +34,12 @@ function createReporter(path) {
   let connected = openSession(path); // not used by any run so far
   let early = null; // declared before its run begins
   let current = null; // the latest declared one
-  const findings = []; // from before there was a session to tell
+  const earlyFindings = []; // from before there was a session to tell
 
-  function tell(kind, reason) {
-    if (current === null) push(findings, { kind, reason });
-    else current[kind](reason);
-  }
-
-  const watch = createWatch((reason) => tell('problem', reason), (reason) => tell('note', reason));
+  const watch = createWatch((name, file) => {
+    if (current === null) push(earlyFindings, { name, file });
+    else current.finding('replaced', name, file);
+  });
   const assert = require('assert');
   watch.functions('assert', assert);
   watch.functions('assert.strict', assert.strict);
@@ -50,8 +49,7 @@ function createReporter(path) {
     connected = null;
     session.declare(framework, version);
     current = session;
-    for (let i = 0; i < findings.length; i++) session[findings[i].kind](findings[i].reason);
-    findings.length = 0;
+    for (const { name, file } of splice(earlyFindings, 0)) session.finding('replaced', name, file);
     session.loaded({ when: 'start', arguments: process.execArgv, preloaded: process._preload_modules || [] });
     return session;
   }
@@ -75,12 +73,12 @@ function createReporter(path) {
       if (early === null && current === null) early = declare(framework, version);
     },
 
-    /** Runs `hook`. A fault of ours must not change the tests, but the results cannot be trusted then. */
+    /** Runs `hook`. A fault of ours must not change the tests; what it keeps from being reported is missing. */
     guard(hook) {
       try {
         return hook();
       } catch (error) {
-        tell('problem', `the reporter failed: ${error && error.message}`);
+        if (current !== null) current.trouble(`${error && error.stack}`);
         return undefined;
       }
     },

@@ -22,27 +22,35 @@ function openSession(path) {
   let finished = 0;
   let failed = false;
 
+  /** @param {string} id @param {string} [label] how the framework's own text writes this id, when that differs */
+  function start(id, label) {
+    started += 1;
+    channel.send({ event: 'start', id, label });
+  }
+
   /**
    * @param {string} id
    * @param {'passed'|'failed'|'error'|'skipped'|'xfail'|'xpass'} status
-   * @param {{seconds?: number, label?: string}} [details] `label`: how the framework's own text writes this id, when
-   *   that is not the same
+   * @param {number} [seconds]
    */
-  function result(id, status, details) {
+  function result(id, status, seconds) {
     finished += 1;
     if (status === 'failed' || status === 'error') failed = true;
-    channel.send({ event: 'result', id, status, ...details });
+    channel.send({ event: 'result', id, status, seconds });
   }
 
-  function start(id) {
-    started += 1;
-    channel.send({ event: 'start', id });
+  /** A result without a start of its own, or a worse one of a test that was reported already. */
+  function single(id, status, label) {
+    start(id, label);
+    result(id, status);
   }
 
   return freeze({
     names: channel.canaries,
     start,
     result,
+    single,
+
     /** No test has begun. */
     isEmpty: () => started === 0,
 
@@ -50,12 +58,6 @@ function openSession(path) {
       if (declared) return;
       declared = true;
       channel.send({ event: 'session', framework, version, runtime: `node ${runtime}`, executable: execPath, pid });
-    },
-
-    /** Sends a result that was already counted again, with the worse status. */
-    correct(id, status) {
-      if (status === 'failed' || status === 'error') failed = true;
-      channel.send({ event: 'result', id, status });
     },
 
     /**
@@ -73,23 +75,28 @@ function openSession(path) {
       channel.send({ event: 'loaded', ...details });
     },
 
-    /** Says why the results cannot be trusted. `reason` is the same in every run of the same code. */
-    problem(reason) {
-      channel.send({ event: 'problem', reason });
+    /**
+     * Something that is not as the image brought it. Whose doing it is, the reader decides: it knows the patch.
+     *
+     * @param {'replaced'|'contradiction'} what
+     * @param {string} name
+     * @param {string|null} file where it was done; null = not known
+     */
+    finding(what, name, file) {
+      channel.send({ event: 'loaded', findings: [{ what, name, origins: file === null ? [] : [{ file, name, line: 0 }] }] });
     },
 
-    note(reason) {
-      channel.send({ event: 'note', reason });
+    trouble(message) {
+      channel.send({ event: 'trouble', message });
     },
 
     /** @param {number} [exitStatus] that the framework is going to give; by default 1 when a test failed */
     finish(exitStatus) {
       for (const canary of [canaries.pass, canaries.fail]) {
         if (canary === null) continue;
-        channel.send({ event: 'start', id: canary.id });
-        channel.send({ event: 'result', id: canary.id, status: canary.status });
-        started += 1;
+        start(canary.id);
         finished += 1;
+        channel.send({ event: 'result', id: canary.id, status: canary.status });
       }
       canaries.pass = canaries.fail = null;
       channel.send({ event: 'finish', exit_status: exitStatus === undefined ? Number(failed) : exitStatus, started, finished });

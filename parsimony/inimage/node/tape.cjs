@@ -11,7 +11,11 @@ const { on, prependListener } = EventEmitter.prototype;
 const later = queueMicrotask;
 const now = process.hrtime.bigint;
 
-const coalesce = (name) => name.replace(/\s+/g, ' ').trim();
+/** How tape's output writes a name, when that differs. */
+function label(name) {
+  const shown = name.replace(/\s+/g, ' ').trim();
+  return shown === name ? undefined : shown;
+}
 
 /** The status of a test by its assertions: those that passed, failed, and failed as expected. */
 function statusOf(entry) {
@@ -74,10 +78,8 @@ function createRecorder(reporter) {
     if (entry === undefined) return;
     open.delete(test);
     entry.closed = true;
-    const shown = coalesce(entry.id);
-    const label = shown === entry.id ? undefined : shown;
-    entry.session.result(entry.id, status || statusOf(entry), { seconds: Number(now() - entry.since) / 1e9, label });
-    watch.check(`during the test ${entry.id}`);
+    entry.session.result(entry.id, status || statusOf(entry), Number(now() - entry.since) / 1e9);
+    watch.check();
   }
 
   function settle() {
@@ -103,10 +105,10 @@ function createRecorder(reporter) {
       if (session === null) return;
       const entry = { id: test.name, session, since: now(), skip: Boolean(test._skip) };
       open.set(test, entry);
-      session.start(entry.id);
+      session.start(entry.id, label(entry.id));
       apply(on, test, ['result', (result) => {
         count(entry, result);
-        if (entry.closed && entry.failed) entry.session.correct(entry.id, 'failed');
+        if (entry.closed && entry.failed) entry.session.single(entry.id, 'failed');
       }]);
       // Before the listener of its parent, which runs the next one on the spot.
       apply(prependListener, test, ['end', () => {
@@ -117,7 +119,7 @@ function createRecorder(reporter) {
 
     end(Test, Results) {
       settle();
-      watch.check('before the end of the run');
+      watch.check();
       runCanaries(Test, Results, session);
       session.finish();
       session = null;
