@@ -129,15 +129,26 @@ def _report(reading: Reading, result: SandboxResult, steps: Steps) -> Report:
         data = result.outputs.get("report.json")
         if data is None:
             return Report({}, Evidence.NONE, problems=("the report of the tests is missing",))
-        return _named_as_expected(channel.read(data, canaries=reading.canaries), reading.expected)
+        return _named_as_expected(_from_witness(data, reading, steps), reading.expected)
     witness = result.outputs.get("report.json")
-    timed_out = witness is not None and channel.read(witness, canaries=reading.canaries).timed_out
+    timed_out = witness is not None and _from_witness(witness, reading, steps).timed_out
     if form.report_files:
         files = {name: data for name, data in result.outputs.items() if name.startswith("reports/")}
         report = form.read_files(files, reading.expected)
     else:
         report = _from_log(reading, result.log)
     return replace(report, timed_out=timed_out, exit_status=steps.number("exit_status"))
+
+
+def _from_witness(data: bytes, reading: Reading, steps: Steps) -> Report:
+    restored = _restored(reading, steps)
+    candidate_files = [path for path in reading.slots if path not in restored]
+    return channel.read(data, canaries=reading.canaries, key=reading.key, candidate_files=candidate_files)
+
+
+def _restored(reading: Reading, steps: Steps) -> tuple[str, ...]:
+    slots = (int(slot) for slot in steps.all("restored") if slot.isdecimal())
+    return tuple(reading.slots[slot] for slot in slots if slot < len(reading.slots))
 
 
 def _named_as_expected(report: Report, expected: Collection[str]) -> Report:
@@ -172,15 +183,10 @@ def _apply_record(reading: Reading, steps: Steps, result: SandboxResult) -> tupl
     strategy = STRATEGY_NAMES.get(steps.last("strategy") or "")
     number = steps.number("variant") or 0
     data, repairs = reading.forms[number] if strategy and number < len(reading.forms) else (b"", ())
-    restored = tuple(
-        reading.slots[int(slot)]
-        for slot in steps.all("restored")
-        if slot.isdecimal() and int(slot) < len(reading.slots)
-    )
     record = ApplyRecord(
         strategy=strategy,
         repairs=repairs,
-        restored=restored,
+        restored=_restored(reading, steps),
         messages=_tail(result.outputs.get("apply.log", b""), 2000),
     )
     return record, result.outputs.get("applied.patch", data)

@@ -34,6 +34,7 @@ class Reading:
         expected: the test ids of both gates.
         nonce: what the markers around the tests' output begin with.
         canaries: names of the two generated tests.
+        key: what the witness signs its report with.
         forms: per form of the patch that may be applied: its bytes and the repairs that it carries.
         slots: slot number -> path, of the paths that the patch touches.
         reasons: findings about the patch that stand before anything ran.
@@ -43,6 +44,7 @@ class Reading:
     expected: tuple[str, ...]
     nonce: str
     canaries: Canaries
+    key: bytes
     forms: tuple[tuple[bytes, tuple[str, ...]], ...]
     slots: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
@@ -81,6 +83,7 @@ def build_order(
     slots = tuple(_text(p) for p in prepared.touched) if prepared else ()
     nonce = f"parsimony-{secrets.token_hex(16)}"
     canaries = Canaries(pass_name=f"c{secrets.token_hex(8)}", fail_name=f"c{secrets.token_hex(8)}")
+    key_of_witness = secrets.token_bytes(32)
     files = dict(harness_files())
     files |= {
         "settings.sh": _settings(task, limits, policy, len(forms), nonce),
@@ -89,7 +92,7 @@ def build_order(
         "report_files.sh": _calls(("report_file", pattern) for pattern in FORMATS[task.log_format].report_files),
         "secrets.json": json.dumps(
             {
-                "key": secrets.token_hex(32),
+                "key": key_of_witness.hex(),
                 "canaries": {"pass": canaries.pass_name, "fail": canaries.fail_name},
                 "framework_hint": task.log_format,
             }
@@ -97,7 +100,7 @@ def build_order(
         "tests.sh": _tests(task),
     }
     files |= {f"candidate.{n}": data for n, (data, _) in enumerate(forms)}
-    if task.test_patch and not task.eval_script:
+    if task.test_patch and task.test_cmd is not None:
         files["test.patch"] = task.test_patch
     if task.tree is not None:
         files["base.tar"] = task.tree
@@ -116,6 +119,7 @@ def build_order(
             expected=(*task.fail_to_pass, *task.pass_to_pass),
             nonce=nonce,
             canaries=canaries,
+            key=key_of_witness,
             forms=forms,
             slots=slots,
         ),
@@ -179,8 +183,13 @@ def _settings(task: Task, limits: Limits, policy: Policy, variants: int, nonce: 
 
 
 def _tests(task: Task) -> bytes:
-    """The script that runs the tests; the witness starts it in the work tree."""
-    if task.eval_script is not None:
+    """The script that runs the tests; the witness starts it in the work tree.
+
+    A row with both `test_cmd` and `eval_script` is run by the first: then the order of a grading is ours, not a
+    script's. An `eval_script` brings the graded test files by itself.
+    """
+    if task.test_cmd is None:
+        assert task.eval_script is not None, "the reader of tasks refuses rows with neither"
         return task.eval_script.encode("utf-8", "surrogateescape")
     build = f"{{ {task.build_cmd}\n}} || exit 125\n" if task.build_cmd else ""
     return f"{build}{task.test_cmd}\n".encode("utf-8", "surrogateescape")
