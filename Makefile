@@ -19,7 +19,6 @@ help: ## show this
 
 demo: $(VENV)/.demo ## grade the example tasks on this machine and show the scoreboard; needs no Docker
 	@$(BIN)/parsimony run configs/demo.yaml --out $(RUN)
-	@echo "report: $(CURDIR)/$(RUN)/report.html"
 
 test: $(VENV)/.dev ## run the tests; those that need Docker, Ray or a cluster skip with a reason where it is not there
 	@$(BIN)/python -m pytest $(PYTEST)
