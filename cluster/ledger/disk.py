@@ -46,7 +46,7 @@ class Disk:
         with reported(path):
             return FileIO(path, "xb")
 
-    def write(self, file: FileIO, data: bytes | memoryview) -> None:
+    def write(self, file: FileIO, data: bytes | bytearray | memoryview) -> None:
         """Write all of `data` at the file's position."""
         with reported(Path(str(file.name))):
             rest = memoryview(data)
@@ -77,7 +77,7 @@ class Disk:
         """
         with reported(new):
             try:
-                os.link(old, new)
+                self.link(old, new)
             except FileExistsError:
                 taken = True
             except OSError as error:
@@ -91,6 +91,10 @@ class Disk:
         if taken:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(new))
         self.discard([old])
+
+    def link(self, old: Path, new: Path) -> None:
+        """A second name for a file. Raises OSError."""
+        os.link(old, new)
 
     def sync_directory(self, path: Path) -> None:
         """On return the names in the directory survive a power cut."""

@@ -10,6 +10,7 @@ promised and never wrote (zeros). Every other damage is LedgerCorrupt.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import zlib
 from collections.abc import Iterable, Iterator
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.ledger.disk import Disk
-from parsimony.errors import LedgerCorrupt
+from parsimony.errors import LedgerCorrupt, ParsimonyError
 
 _LINE = re.compile(rb'([0-9a-f]{8}) (\{"n":(0|[1-9][0-9]{0,18}),"kind":"([a-z]+)","row":(\{.*\})\})\n')
 
@@ -146,17 +147,26 @@ class JournalWriter:
         """Append lines; on return they are durable. On an error none of them counts, and the call can be repeated.
 
         After a failed write or fsync nobody knows what is on the disk (the kernel may have dropped the pages and will
-        call the next fsync a success), so the next call first cuts the file back to what was durable.
+        call the next fsync a success), so the file is cut back to what was durable and written anew.
         """
         if not self._clean:
-            self._disk.truncate(self._file, self.end)
+            self._cut_back()
         self._clean = False
         data = b"".join(lines)
-        self._disk.write(self._file, data)
-        self._disk.sync(self._file)
+        try:
+            self._disk.write(self._file, data)
+            self._disk.sync(self._file)
+        except ParsimonyError:
+            with contextlib.suppress(ParsimonyError):
+                self._cut_back()  # now rather than then: readers see only what is durable
+            raise
         self._clean = True
         self.rows += len(lines)
         self.end += len(data)
+
+    def _cut_back(self) -> None:
+        self._disk.truncate(self._file, self.end)
+        self._clean = True
 
     def close(self) -> None:
         """Give the file back; what was not durable is not made so."""

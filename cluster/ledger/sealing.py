@@ -68,6 +68,5 @@ def _write(
             writers[kind].add(table)
         return tuple(writer.finish() for writer in writers.values())
     except BaseException:
-        for writer in writers.values():
-            writer.abandon()
+        disk.discard([path for writer in writers.values() for path in writer.abandon()])
         raise

@@ -27,13 +27,14 @@ from parsimony.execution import MIB
 GROUP_ROWS = 65_536
 """A row group ends at so many rows or bytes (in memory)."""
 GROUP_BYTES = 64 * MIB
+_WRITE_BYTES = MIB
 _MAGIC = b"PAR1"
 _TAIL = 8  # four bytes of length, four of magic
 _SHARED = frozenset({Type.NAME, Type.TEXTS})
 
 
 class _Sink:
-    """What pyarrow writes to: a file of ours, digested on the way."""
+    """What pyarrow writes to, in small pieces: a file of ours, digested on the way, written in large ones."""
 
     closed = False
 
@@ -42,19 +43,28 @@ class _Sink:
         self.file = disk.create(path)
         self.digest = hashlib.sha256()
         self.size = 0
+        self._gathered = bytearray()
 
     def write(self, data: Any) -> int:
         view = memoryview(data)
-        self._disk.write(self.file, view)
-        self.digest.update(view)
         self.size += view.nbytes
+        self._gathered += view
+        if len(self._gathered) >= _WRITE_BYTES:
+            self.drain()
         return view.nbytes
+
+    def drain(self) -> None:
+        """Hand everything to the disk."""
+        gathered, self._gathered = self._gathered, bytearray()
+        if not self.file.closed:  # abandoned: pyarrow still writes a footer when its writer is collected
+            self._disk.write(self.file, gathered)
+            self.digest.update(gathered)
 
     def tell(self) -> int:
         return self.size
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Nothing needs to be on the disk before `drain`."""
 
     def close(self) -> None:
         """The writer of the segment closes the file, after its fsync."""
@@ -73,15 +83,19 @@ class SegmentWriter:
         self._partial = directory / f"{name}.tmp"
         self._waiting: list[pa.Table] = []
         self._rows = 0
-        self._sink = _Sink(disk, self._partial)
         described = {"parsimony.ledger.kind": kind, "parsimony.ledger.schema": str(schema.version)}
-        self._parquet = pq.ParquetWriter(
-            self._sink,
-            arrow_schema(columns).with_metadata(described),
-            compression="zstd",
-            write_page_checksum=True,
-            use_dictionary=_dictionary_paths(columns),
-        )
+        self._sink = _Sink(disk, self._partial)
+        try:
+            self._parquet = pq.ParquetWriter(
+                self._sink,
+                arrow_schema(columns).with_metadata(described),
+                compression="zstd",
+                write_page_checksum=True,
+                use_dictionary=_dictionary_paths(columns),
+            )
+        except BaseException:
+            disk.discard(self.abandon())
+            raise
 
     def add(self, table: pa.Table) -> None:
         """Append rows, in the current columns."""
@@ -100,6 +114,7 @@ class SegmentWriter:
         if self._waiting:
             self._write_group()
         self._parquet.close()
+        self._sink.drain()
         self._disk.sync(self._sink.file)
         self._sink.file.close()
         with self._partial.open("rb") as file:
@@ -115,10 +130,10 @@ class SegmentWriter:
             footer_sha256=footer,
         )
 
-    def abandon(self) -> None:
-        """Leave nothing behind, in whatever state this is."""
+    def abandon(self) -> list[Path]:
+        """Give it up, in whatever state it is; returns the files to remove."""
         self._sink.file.close()
-        self._disk.discard([self._partial, self._path])
+        return [self._partial, self._path]
 
 
 def _dictionary_paths(columns: Columns) -> list[str]:

@@ -26,6 +26,7 @@ from cluster.ledger.manifest import (
 from cluster.ledger.recovery import TornTail, close_journals, next_epoch, sweep
 from cluster.ledger.rows import encode_row
 from cluster.ledger.schema import Schema
+from parsimony.errors import LedgerLocked
 
 
 class Store:
@@ -98,7 +99,7 @@ class Store:
                 self._disk.discard([journal.path])
 
     def _publish(self, manifest: Manifest) -> None:
-        self._lock.check()
+        self._check_ownership()
         publish_manifest(self._directory, manifest, self._disk)
         gone = self.manifest.files() - manifest.files()
         self._garbage += [self._directory / name for name in sorted(gone)]
@@ -106,6 +107,19 @@ class Store:
         self.manifest = manifest
         self._names_durable = False
         self._settle()
+
+    def _check_ownership(self) -> None:
+        """Raise LedgerLocked when another writer has gone on from here, as it can where locks do not work.
+
+        Publishing the same number twice is impossible anyway; this keeps rows from being called durable that no
+        manifest will ever name.
+        """
+        self._lock.check()
+        number = self.manifest.number
+        ours, next_one = (self._directory / manifest_name(n) for n in (number, number + 1))
+        if next_one.exists() or (number > 0 and not ours.exists()):
+            problem = f"{self._directory}: another writer has taken this ledger over"
+            raise LedgerLocked(f"{problem}; this one stops here, leave the ledger to that one")
 
     def _settle(self) -> None:
         """Make the newest manifest durable, then remove what it dropped."""
@@ -138,7 +152,7 @@ class Store:
     def write(self, lines: list[bytes]) -> None:
         """Append lines to the journal; on return they are durable. After an error the same call can be repeated."""
         assert self.journal is not None
-        self._lock.check()
+        self._check_ownership()
         self._settle()  # a row is durable only when the manifest that names its journal is
         self.journal.write(lines)
 

@@ -1,0 +1,134 @@
+"""Old ledgers stay readable and writable; newer ones are refused in plain words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from cluster.ledger import SCHEMA, Ledger, LedgerOptions, LedgerReader
+from cluster.ledger.manifest import load_manifest
+from cluster.ledger.schema import Column, Schema, Type
+from parsimony.canonical import digest_json
+from parsimony.errors import InputError, LedgerError
+
+Score = Callable[..., dict[str, Any]]
+
+
+def double_the_seed(kind: str, table: pa.Table) -> pa.Table:
+    if kind != "score":
+        return table
+    doubled = pc.multiply(table.column("seed"), 2)
+    return table.set_column(table.column_names.index("twice"), table.schema.field("twice"), doubled)
+
+
+SECOND = Schema(
+    version=SCHEMA.version + 1,
+    kinds={
+        **SCHEMA.kinds,
+        "score": {
+            **SCHEMA.kinds["score"],
+            "twice": Column("twice", Type.INT64, since=2),
+            "note": Column("note", Type.TEXT, since=2),
+        },
+        "plan": {"name": Column("name", Type.NAME, since=2)},
+    },
+)
+SECOND_FILLED = replace(SECOND, migrations={1: double_the_seed})
+THIRD = replace(
+    SECOND,
+    version=3,
+    kinds={**SECOND.kinds, "plan": {**SECOND.kinds["plan"], "size": Column("size", Type.INT32, since=3)}},
+    migrations={1: double_the_seed},
+)
+
+
+@pytest.fixture
+def old(directory: Path, score: Score) -> Path:
+    """A ledger of the first version: a score in a segment, another in the journal."""
+    with Ledger.open(directory) as ledger:
+        ledger.append("score", score(1))
+        ledger.seal()
+        ledger.append("score", score(2))
+        ledger.close(seal=False)
+    return directory
+
+
+def test_added_columns_of_old_rows_are_null(old: Path) -> None:
+    reader = LedgerReader(old, schema=SECOND)
+    assert [(row["seed"], row["twice"], row["note"]) for row in reader.rows("score")] == [
+        (1, None, None),
+        (2, None, None),
+    ]
+    assert reader.table("score", ["note", "seed"]).to_pylist() == [{"note": None, "seed": 1}, {"note": None, "seed": 2}]
+    assert list(reader.rows("plan")) == []
+
+
+@pytest.mark.parametrize("schema", [SECOND_FILLED, THIRD])
+@pytest.mark.parametrize("columns", [None, ["twice"], ["twice", "seed"], ["note"]])
+def test_a_migration_fills_old_rows(old: Path, schema: Schema, columns: list[str] | None) -> None:
+    """Whichever columns are read, from segment and journal alike, over one version and over two."""
+    reader = LedgerReader(old, schema=schema)
+    expected = {"twice": [2, 4], "seed": [1, 2], "note": [None, None]}
+    for name in columns or ["twice", "seed", "note"]:
+        assert reader.table("score", columns).column(name).to_pylist() == expected[name]
+        assert [row[name] for row in reader.rows("score", columns)] == expected[name]
+
+
+def test_an_old_ledger_goes_on_in_the_new_version(old: Path, score: Score) -> None:
+    """Old journals are sealed and old segments merged as new ones; what a migration filled is stored."""
+    with Ledger.open(old, LedgerOptions(keep_segments=1), schema=SECOND_FILLED) as ledger:
+        ledger.append("score", score(3, twice=7, note="new"))
+        ledger.append("plan", {"name": "p"})
+    manifest = load_manifest(old, SECOND)
+    assert manifest is not None
+    assert manifest.schema == 2
+    assert [segment.schema for segment in manifest.segments] == [2, 2]
+    assert LedgerReader(old, schema=SECOND).table("score", ["twice"]).column("twice").to_pylist() == [2, 4, 7]
+
+
+def test_old_segments_are_left_as_they_are(old: Path, score: Score) -> None:
+    with Ledger.open(old, schema=SECOND_FILLED) as ledger:
+        ledger.append("score", score(3))
+    manifest = load_manifest(old, SECOND)
+    assert manifest is not None
+    assert [segment.schema for segment in manifest.segments] == [1, 2]
+    assert LedgerReader(old, schema=SECOND_FILLED).table("score", ["twice"]).column("twice").to_pylist() == [2, 4, None]
+
+
+def test_a_newer_ledger_is_refused(old: Path) -> None:
+    """By readers and writers; the message names both versions and the way out."""
+    Ledger.open(old, schema=SECOND).close()
+    before = sorted(path.name for path in old.iterdir())
+    for use in (Ledger.open, LedgerReader):
+        with pytest.raises(LedgerError, match="newer parsimony: schema version 2, this one knows 1; use the version"):
+            use(old)
+    assert sorted(path.name for path in old.iterdir()) == before
+
+
+def test_a_newer_format_is_refused(old: Path) -> None:
+    path = max(old.glob("MANIFEST-*"))
+    body = {**json.loads(path.read_bytes()), "format": 2, "constellations": []}
+    del body["checksum"]
+    path.write_text(json.dumps({**body, "checksum": digest_json(body)}))
+    with pytest.raises(LedgerError, match="newer parsimony: format version 2"):
+        LedgerReader(old)
+
+
+def test_a_new_column_is_unknown_to_the_old_version(directory: Path, score: Score) -> None:
+    with Ledger.open(directory) as ledger, pytest.raises(InputError, match=r"score\.twice"):
+        ledger.append("score", score(1, twice=2))
+
+
+def test_only_columns_of_the_first_version_are_required() -> None:
+    """The rule that keeps old rows readable."""
+    for columns in SCHEMA.kinds.values():
+        for column in columns.values():
+            assert column.since <= SCHEMA.version
+            assert not (column.required and column.since > 1)
