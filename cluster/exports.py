@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -85,7 +84,11 @@ def _swebench(lines: Sequence[Line], folder: RunFolder, out: Path) -> Iterator[P
         }
         counts = {
             "total_instances": len(by),
-            **{f"{name.removesuffix('_ids')}_instances": len(found) for name, found in lists.items() if name != "incomplete_ids"},
+            **{
+                f"{name.removesuffix('_ids')}_instances": len(found)
+                for name, found in lists.items()
+                if name != "incomplete_ids"
+            },
         }
         path = out / f"{model}.{run}.json"
         write_json(path, {**counts, **lists, "schema_version": 2})

@@ -11,7 +11,16 @@ from typing import Any, Final
 import structlog
 
 LEVEL_VARIABLE: Final = "PARSIMONY_LOG_LEVEL"
-_SECRET_WORDS: Final = ("password", "secret", "token_value", "api_key", "apikey", "authorization", "credential", "cookie")
+_SECRET_WORDS: Final = (
+    "password",
+    "secret",
+    "token_value",
+    "api_key",
+    "apikey",
+    "authorization",
+    "credential",
+    "cookie",
+)
 
 
 def _redact(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -43,4 +52,6 @@ def configure_logs(level: str | None = None) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
-    logging.basicConfig(stream=sys.stderr, level=max(number, logging.WARNING), format="%(levelname)s %(name)s %(message)s")
+    logging.basicConfig(
+        stream=sys.stderr, level=max(number, logging.WARNING), format="%(levelname)s %(name)s %(message)s"
+    )

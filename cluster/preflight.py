@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
 import platform
@@ -57,7 +58,9 @@ def examine(sandbox: str | None = None, images: Iterable[str] = ()) -> Iterator[
 
 def _python() -> Finding:
     found = f"{platform.python_implementation()} {platform.python_version()}, {os.cpu_count()} processors"
-    return Finding("python", State.OK if sys.version_info >= (3, 11) else State.FAIL, found, "install Python 3.11 or newer")
+    return Finding(
+        "python", State.OK if sys.version_info >= (3, 11) else State.FAIL, found, "install Python 3.11 or newer"
+    )
 
 
 def _git() -> Finding:
@@ -72,14 +75,16 @@ def _process() -> Finding:
     def look() -> str:
         from cluster.sandboxes.process import ProcessSandbox  # noqa: PLC0415 - only when asked for
 
-        able = ProcessSandbox(1).capabilities
+        able = asyncio.run(ProcessSandbox.open(slots=1)).capabilities
         network = "network off" if able.network_off else "network NOT cut off"
         private = "own process namespace" if able.private_processes else "shared process namespace"
         return f"isolation {able.isolation}: {network}, {private}, memory limit {able.memory}"
 
     finding = _try("process sandbox", look, "see docs/sandboxes.md")
     weak = finding.state is State.OK and "NOT" in finding.found
-    return Finding(finding.subject, State.WARN, finding.found, "run as root or allow user namespaces") if weak else finding
+    return (
+        Finding(finding.subject, State.WARN, finding.found, "run as root or allow user namespaces") if weak else finding
+    )
 
 
 def _docker(images: list[str]) -> Iterator[Finding]:
@@ -93,10 +98,12 @@ def _docker(images: list[str]) -> Iterator[Finding]:
         engine = DockerEngine(1)
         engines.append(engine)
         engine.check_room(LEAST_FREE_BYTES)
-        return "the engine answers" + ("" if engine.disk_quota else "; its storage driver cannot limit disk, so it is polled")
+        return "the engine answers" + (
+            "" if engine.disk_quota else "; its storage driver cannot limit disk, so it is polled"
+        )
 
     mend = (
-        "start Docker (`systemctl start docker`), and give yourself its socket (`usermod -aG docker $USER`, then log in again);"
+        "start Docker (`systemctl start docker`) and give yourself its socket (`usermod -aG docker $USER`);"
         " or grade with --sandbox process"
     )
     yield _try("docker", look, mend)
@@ -109,7 +116,9 @@ def _docker(images: list[str]) -> Iterator[Finding]:
                 missing.append(image)
         found = f"{len(images) - len(missing)} of {len(images)} images are here"
         if missing:
-            yield Finding("images", State.WARN, f"{found}; not {missing[0]}", "they are pulled when needed, or build them first")
+            yield Finding(
+                "images", State.WARN, f"{found}; not {missing[0]}", "they are pulled when needed, or build them first"
+            )
         else:
             yield Finding("images", State.OK, found)
 
@@ -122,7 +131,9 @@ def _disk(path: Path) -> Finding:
 
 def _ray() -> Finding:
     if importlib.util.find_spec("ray") is None:
-        return Finding("ray", State.WARN, "not installed", "only needed for --engine ray: install parsimony-grading[cluster]")
+        return Finding(
+            "ray", State.WARN, "not installed", "only needed for --engine ray: install parsimony-grading[cluster]"
+        )
     from importlib.metadata import version  # noqa: PLC0415 - costs a directory scan
 
     return Finding("ray", State.OK, f"version {version('ray')}")
@@ -131,7 +142,9 @@ def _ray() -> Finding:
 def _report() -> Finding:
     lacking = [name for name in ("jinja2", "matplotlib") if importlib.util.find_spec(name) is None]
     if lacking:
-        return Finding("report page", State.WARN, f"{', '.join(lacking)} not installed", "install parsimony-grading[report]")
+        return Finding(
+            "report page", State.WARN, f"{', '.join(lacking)} not installed", "install parsimony-grading[report]"
+        )
     return Finding("report page", State.OK, "can be drawn")
 
 

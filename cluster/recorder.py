@@ -72,6 +72,7 @@ class Recorder:
     Attributes:
         units: units by the key of the execution that decides them.
         scored: (identity, score key) of the units that have their verdict already.
+        before: attempts per job that earlier drivers ended.
         attempts: attempts per job so far, those of earlier drivers included.
         missing: reasons by key of the jobs that ended without an execution in this run.
         on_verdict: told of each verdict, for progress.
@@ -84,10 +85,15 @@ class Recorder:
     units: Mapping[str, list[Unit]]
     scored: set[tuple[object, ...]] = field(default_factory=set)
     charged: set[tuple[object, ...]] = field(default_factory=set)
+    before: Mapping[str, int] = field(default_factory=dict)
     attempts: dict[str, int] = field(default_factory=dict)
     missing: dict[str, tuple[str, ...]] = field(default_factory=dict)
     on_verdict: Callable[[Unit, Verdict], None] = lambda unit, verdict: None
     _started: dict[tuple[str, int], tuple[float, str]] = field(default_factory=dict)
+
+    def first_attempt(self, key: str) -> int:
+        """How many attempts earlier drivers made at a job: numbers are never used twice."""
+        return self.before.get(key, 0)
 
     def attempt_started(self, job: Job, attempt: int, agent: str) -> None:
         """Remember when and where; the row is written at the end."""
@@ -101,7 +107,7 @@ class Recorder:
             "attempt",
             {
                 "job_key": job.key,
-                "attempt": attempt,
+                "attempt": self.first_attempt(job.key) + attempt,
                 "agent": agent,
                 "started_at": started_at,
                 "ended_at": time.time(),
@@ -157,9 +163,7 @@ class Recorder:
     def _record(self, unit: Unit, verdict: Verdict, score_key: str, execution: Execution | None) -> None:
         now = time.time()
         attempts = self.attempts.get(unit.key or "", 0)
-        row = score_row(
-            unit, verdict, score_key=score_key, execution=execution, attempts=attempts, recorded_at=now
-        )
+        row = score_row(unit, verdict, score_key=score_key, execution=execution, attempts=attempts, recorded_at=now)
         self.ledger.append("score", row)
         self.scored.add((unit.identity, score_key))
         self._charge(unit, execution, now)

@@ -91,7 +91,13 @@ def _line_of_missing(unit: Unit, reasons: Sequence[str]) -> dict[str, Any]:
 
 
 def summarise(
-    lines: Sequence[Row], *, name: str, rejected: int, costs: Iterable[Row], executions: Iterable[Row], wall_seconds: float
+    lines: Sequence[Row],
+    *,
+    name: str,
+    rejected: int,
+    costs: Iterable[Row],
+    executions: Iterable[Row],
+    wall_seconds: float,
 ) -> dict[str, Any]:
     """The summary of a run.
 
@@ -166,7 +172,8 @@ def _cost(rows: Iterable[Row]) -> dict[str, Any]:
     unpriced = 0
     for row in rows:
         total = kinds.setdefault(
-            row["kind"], {"rows": 0, "tokens": 0, "calls": 0, "cpu_seconds": 0.0, "wall_seconds": 0.0, "micro_dollars": 0}
+            row["kind"],
+            {"rows": 0, "tokens": 0, "calls": 0, "cpu_seconds": 0.0, "wall_seconds": 0.0, "micro_dollars": 0},
         )
         total["rows"] += 1
         total["tokens"] += sum(row.get(f) or 0 for f in ("input_tokens", "cached_tokens", "output_tokens"))

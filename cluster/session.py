@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import structlog
 import yaml
@@ -83,7 +83,7 @@ class Session:
         run_id = _run_id(reader)
         session = cls(folder, sweep, ledger, run_id or secrets.token_hex(6), reader)
         text = yaml.safe_dump(sweep.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-        session.event("run.resumed" if run_id else "run.started", run_id=session.run_id, name=sweep.name)
+        session.event("run.resumed" if run_id else "run.started", run_id=session.run_id, sweep=sweep.name)
         ledger.flush()
         write_atomically(folder.sweep, text.encode())
         return session
@@ -92,7 +92,7 @@ class Session:
         """Note something in the ledger."""
         self.ledger.append("event", {"at": time.time(), "name": name, "data": json.dumps(data)})
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -135,6 +135,7 @@ class Session:
             units=units,
             scored=set(scored),
             charged=charged_already(self.before.rows("cost", costs)),
+            before=dict(attempts),
             attempts=attempts,
             on_verdict=observer.verdict,
         )
@@ -151,11 +152,11 @@ class Session:
 
     # ---- work
 
-    def jobs(self, plan: Plan, pending: Iterable[str], inputs: Inputs) -> list[Job]:
+    def jobs(self, work: Mapping[str, Work], pending: Iterable[str], inputs: Inputs) -> list[Job]:
         """Jobs for the keys that are still to be executed."""
         seconds = self.expected_seconds(inputs)
         return [
-            Job(key, plan.work[key].task.image, seconds.get(plan.work[key].task.instance_id), rank)
+            Job(key, work[key].task.image, seconds.get(work[key].task.instance_id), rank)
             for rank, key in enumerate(pending)
         ]
 
@@ -198,14 +199,10 @@ class Session:
             rejected=len(inputs.rejected),
             costs=[row for row in reader.rows("cost") if results.identity(row) in identities],
             executions=[
-                row
-                for row in reader.rows("execution", ["execution_key", "phases"])
-                if row["execution_key"] in keys
+                row for row in reader.rows("execution", ["execution_key", "phases"]) if row["execution_key"] in keys
             ],
             wall_seconds=sum(
-                json.loads(row["data"])["wall_seconds"]
-                for row in reader.rows("event")
-                if row["name"] == "run.ended"
+                json.loads(row["data"])["wall_seconds"] for row in reader.rows("event") if row["name"] == "run.ended"
             ),
         )
         write_jsonl(self.folder.outcomes, lines)
@@ -264,5 +261,3 @@ class Resolver(Protocol):
     async def __call__(self, image: str | None) -> str:
         """See `Sandbox.environment_digest`."""
         ...
-
-

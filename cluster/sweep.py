@@ -12,7 +12,19 @@ from cluster.yamlfile import read_yaml
 from parsimony.execution import GIB, KIB, MIB, Limits
 from parsimony.runner import Policy
 
-_UNITS = {"": 1, "b": 1, "k": KIB, "kb": KIB, "kib": KIB, "m": MIB, "mb": MIB, "mib": MIB, "g": GIB, "gb": GIB, "gib": GIB}
+_UNITS = {
+    "": 1,
+    "b": 1,
+    "k": KIB,
+    "kb": KIB,
+    "kib": KIB,
+    "m": MIB,
+    "mb": MIB,
+    "mib": MIB,
+    "g": GIB,
+    "gb": GIB,
+    "gib": GIB,
+}
 
 
 def parse_size(value: object) -> object:
@@ -63,7 +75,12 @@ class LimitsOverride(Closed):
 
     def over(self, limits: Limits) -> Limits:
         """`limits` with these in place."""
-        names = {"memory": "memory_bytes", "disk": "disk_bytes", "output": "output_bytes", "artifacts": "artifact_bytes"}
+        names = {
+            "memory": "memory_bytes",
+            "disk": "disk_bytes",
+            "output": "output_bytes",
+            "artifacts": "artifact_bytes",
+        }
         values = {f: getattr(limits, f) for f in Limits.__dataclass_fields__}
         for name, value in self.model_dump(exclude_none=True).items():
             values[names.get(name, name)] = value
@@ -75,14 +92,21 @@ class DockerSandbox(Closed):
 
     kind: Literal["docker"] = "docker"
     base_url: str | None = None
-    pull: bool = True
 
 
 class ProcessSandbox(Closed):
-    """No image: a process on this machine, in a tree of its own. Weaker than a container (docs/sandboxes.md)."""
+    """No image: a process on this machine, in a tree of its own. Weaker than a container (docs/sandboxes.md).
+
+    Attributes:
+        isolation: `auto` takes namespaces where the kernel allows them; the others insist.
+        path: folders of PATH; default: that of this Python, and the standard ones.
+        readable: further paths that executions need and that lie in /tmp, /var/tmp or /run, which are replaced.
+    """
 
     kind: Literal["process"] = "process"
-    path: str | None = None
+    isolation: Literal["auto", "namespaces", "process"] = "auto"
+    path: tuple[str, ...] | None = None
+    readable: tuple[str, ...] = ()
 
 
 class LocalEngine(Closed):
@@ -121,7 +145,7 @@ class PolicyChoice(Closed):
 
 
 class Frozen(Closed):
-    """What both sides of a comparison hold fixed on the producing side (build spec §5.4). Recorded, never used to grade."""
+    """What both sides of a comparison hold fixed in producing (build spec §5.4). Recorded, never used to grade."""
 
     model: str | None = None
     temperature: float | None = Field(None, ge=0)

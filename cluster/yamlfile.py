@@ -34,7 +34,6 @@ def parse_yaml(text: str, model: type[Model], *, file: str) -> Model:
     """The same for a text; `file` is what errors call it."""
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
-        _refuse_repeated_keys(root, file)
         data = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         row = error.problem_mark.line + 1 if error.problem_mark else None
@@ -42,6 +41,7 @@ def parse_yaml(text: str, model: type[Model], *, file: str) -> Model:
         raise InputError(f"is not YAML ({problem})", mend="mend the line", file=file, row=row) from None
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
         raise InputError(f"is not YAML ({error})", mend="mend the file", file=file) from None
+    _refuse_repeated_keys(root, file)
     if not isinstance(data, dict):
         raise InputError(
             "does not hold a mapping", mend="write `name: value` lines; see configs/demo.yaml", file=file, row=1

@@ -183,7 +183,7 @@ def _why(failed: Mapping[str, TestStatus | None]) -> tuple[str, ...]:
     for test, status in failed.items():
         by_status.setdefault(status.value if status else "not seen", []).append(test)
     lines = []
-    for status, tests in by_status.items():
+    for seen, tests in by_status.items():
         more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
-        lines.append(f"{status}: {tests[0]}{more}")
+        lines.append(f"{seen}: {tests[0]}{more}")
     return tuple(lines)

@@ -52,9 +52,7 @@ class SchemaName(StrEnum):
 RunDir = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run (what was given as --out).")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Tasks = Annotated[Path, typer.Option("--tasks", help="Task rows: JSON, JSONL or Parquet.")]
-OnlyTasks = Annotated[
-    list[str] | None, typer.Option("--task", metavar="ID", help="Only this task; may be repeated.")
-]
+OnlyTasks = Annotated[list[str] | None, typer.Option("--task", metavar="ID", help="Only this task; may be repeated.")]
 Sandbox = Annotated[SandboxKind, typer.Option("--sandbox", help="Where candidates run.")]
 Engine = Annotated[EngineKind, typer.Option("--engine", help="What carries the work.")]
 Address = Annotated[str | None, typer.Option("--address", help="A running Ray cluster (implies --engine ray).")]
@@ -72,7 +70,9 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _root(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     pass
 
@@ -110,7 +110,16 @@ def grade(
     from parsimony.cli import grading
 
     one_off = grading.OneOff(
-        tasks, tuple(predictions), sandbox.value, workers, engine.value, address, tuple(task or ()), image, repeats, timeout
+        tasks,
+        tuple(predictions),
+        sandbox.value,
+        workers,
+        engine.value,
+        address,
+        tuple(task or ()),
+        image,
+        repeats,
+        timeout,
     )
     raise typer.Exit(grading.grade(one_off, out, as_json=json))
 
@@ -134,7 +143,9 @@ def calibrate(
     """Run gold and base n times each; write what every test does, and name unstable tests and unsound tasks."""
     from parsimony.cli import grading
 
-    one_off = grading.OneOff(tasks, (), sandbox.value, workers, engine.value, address, tuple(task or ()), image, times, None)
+    one_off = grading.OneOff(
+        tasks, (), sandbox.value, workers, engine.value, address, tuple(task or ()), image, times, None
+    )
     raise typer.Exit(grading.calibrate(one_off, out, as_json=json))
 
 
@@ -173,7 +184,7 @@ def replay(
         bool, typer.Option("--keep/--no-keep", help="Keep the sandbox's files and say how to look into them.")
     ] = True,
 ) -> None:
-    """The same grading again, in the same environment; says whether the verdict is the same, and keeps it for a look."""
+    """The same grading again: says whether the verdict is the same, and keeps the sandbox's files for a look."""
     from parsimony.cli import grading
 
     raise typer.Exit(grading.replay(folder, task, arm, seed, keep=keep))
@@ -191,7 +202,9 @@ def regrade(folder: RunDir, *, json: Json = False) -> None:
 def report(
     folder: RunDir,
     *,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Default: report.html in the folder.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Default: report.html in the folder.")
+    ] = None,
 ) -> None:
     """Write the report page of a run again."""
     from parsimony.cli import reading

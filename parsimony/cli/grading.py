@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.text import Text
 
-from cluster.grading import calibrate_tasks, grade_sweep, regrade_run, replay_one
+from cluster.calibration import Calibration, calibrate_tasks
+from cluster.grading import Graded, grade_sweep, regrade_run
 from cluster.logs import configure_logs
+from cluster.replay import replay_one
 from cluster.rundir import RunFolder
-from cluster.session import Observer
 from cluster.sweep import Sweep, read_sweep
 from parsimony.cli import DONE, NO, PARTIAL, screen
 from parsimony.cli.progress import make_observer
@@ -68,18 +68,22 @@ def _grade(sweep: Sweep, out: Path, *, as_json: bool) -> int:
     configure_logs()
     with make_observer(as_json=as_json) as observer:
         finished = grade_sweep(sweep, out, observer)
-    return _tell(finished.summary, RunFolder(out), finished.ending, as_json=as_json)
+    return _tell(finished, RunFolder(out), as_json=as_json)
 
 
-def _tell(summary: Mapping[str, Any], folder: RunFolder, ending: str, *, as_json: bool) -> int:
+def _tell(finished: Graded, folder: RunFolder, *, as_json: bool) -> int:
+    summary = finished.summary
     if as_json:
-        screen.print_json({"ending": ending, "folder": str(folder.root), **summary})
+        screen.print_json(
+            {"ending": finished.ending.value, "reason": finished.reason, "folder": str(folder.root), **summary}
+        )
     else:
         print_summary(summary, folder)
     census = summary["census"]
     if not as_json and not census["complete"]:
+        why = f"{finished.ending.value}: {finished.reason}" if finished.reason else finished.ending.value
         screen.console(stderr=True).print(
-            Text(f"{census['missing']} have no verdict ({ending}); the same command again goes on with them")
+            Text(f"{census['missing']} have no verdict ({why}); the same command again goes on with them")
         )
     return DONE if census["complete"] and not census["rejected_rows"] else PARTIAL
 
@@ -92,7 +96,7 @@ def regrade(root: Path, *, as_json: bool) -> int:
         finished = regrade_run(read_sweep(folder.sweep), root, observer)
     if not as_json:
         screen.console().print(Text(f"{finished.changed} of {finished.summary['census']['planned']} outcomes changed"))
-    return _tell(finished.summary, folder, finished.ending, as_json=as_json)
+    return _tell(finished, folder, as_json=as_json)
 
 
 def replay(root: Path, task: str, arm: str | None, seed: int | None, *, keep: bool) -> int:
@@ -103,12 +107,17 @@ def replay(root: Path, task: str, arm: str | None, seed: int | None, *, keep: bo
     if line["execution_key"] is None:
         mend = f"its outcome is `{line['outcome']}`, which needs no execution"
         raise InputError("has nothing to replay", mend=mend, file=line["task_id"])
-    again = replay_one(read_sweep(folder.sweep), line, keep=keep)
+    place = folder.root / "replay" / f"{line['task_id']}-{line['arm']}-{line['seed']}".replace("/", "_")
+    again = replay_one(read_sweep(folder.sweep), line, keep=place if keep else None)
     out = screen.console()
-    same = again.outcome == line["outcome"]
+    same = again.verdict.outcome == line["outcome"]
+    if not again.same_work:
+        out.print(Text("the task, its image, its limits or the policy changed since: this is other work than before"))
     out.print(Text.assemble("before: ", screen.outcome_text(line["outcome"])))
-    out.print(Text.assemble("now:    ", screen.outcome_text(again.outcome), "" if same else "  (not the same)"))
-    for reason in again.reasons:
+    out.print(
+        Text.assemble("now:    ", screen.outcome_text(again.verdict.outcome.value), "" if same else "  (not the same)")
+    )
+    for reason in again.verdict.reasons:
         out.print(Text(f"  · {reason}"))
     for hint in again.look:
         out.print(Text(hint))
@@ -128,7 +137,7 @@ def calibrate(one_off: OneOff, out: Path | None, *, as_json: bool) -> int:
     return DONE if not found.unsound and not found.missing else NO if found.unsound else PARTIAL
 
 
-def _print_calibration(found: Any) -> None:
+def _print_calibration(found: Calibration) -> None:
     out = screen.console()
     for one in found.tasks:
         state = Text("unsound", style="red") if one.problems else Text("sound", style="green")
@@ -140,4 +149,6 @@ def _print_calibration(found: Any) -> None:
             out.print(Text(f"  · unstable: {test}"))
     for name, reasons in found.missing.items():
         out.print(Text.assemble(Text("missing", style="yellow"), f"  {name}: {'; '.join(reasons)}"))
-    out.print(Text(f"{len(found.tasks) - len(found.unsound)} of {len(found.tasks)} tasks are sound; written to {found.path}"))
+    out.print(
+        Text(f"{len(found.tasks) - len(found.unsound)} of {len(found.tasks)} tasks are sound; written to {found.path}")
+    )

@@ -40,7 +40,7 @@ def doctor(sandbox: str | None, tasks: Path | None, *, as_json: bool) -> int:
 
 def schema(name: str) -> int:
     """Print the JSON Schema of a file of ours."""
-    from cluster.sweep import Sweep  # noqa: PLC0415 - pydantic, which the doctor does not need
+    from cluster.sweep import Sweep
 
     assert name == "sweep"
     screen.print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **Sweep.model_json_schema()})

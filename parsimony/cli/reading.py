@@ -46,7 +46,9 @@ def status(root: Path, *, as_json: bool) -> int:
     else:
         out = screen.console()
         running = live["planned"] - live["recorded"] if live["planned"] is not None else None
-        out.print(f"ledger: {live['recorded']} verdicts from {live['executions']} executions, {live['attempts']} attempts")
+        out.print(
+            f"ledger: {live['recorded']} verdicts from {live['executions']} executions, {live['attempts']} attempts"
+        )
         if running:
             out.print(f"{running} of {live['planned']} planned have no verdict yet")
         if summary is not None:

@@ -79,7 +79,9 @@ def outcome_text(outcome: str) -> Text:
 
 def scoreboard(summary: Mapping[str, Any]) -> Table:
     """A row per arm: how many resolved, the rate with its interval, what came of the rest."""
-    table = Table(title=f"{summary['name']}: resolve rate by arm", title_justify="left", show_edge=False, pad_edge=False)
+    table = Table(
+        title=f"{summary['name']}: resolve rate by arm", title_justify="left", show_edge=False, pad_edge=False
+    )
     table.add_column("arm", overflow="fold", max_width=26)
     for heading in ("tasks", "seeds", "resolved"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -88,7 +90,12 @@ def scoreboard(summary: Mapping[str, Any]) -> Table:
     for name, arm in summary["arms"].items():
         others = ", ".join(f"{outcome} {n}" for outcome, n in arm["outcomes"].items() if outcome != "resolved")
         table.add_row(
-            Text(name), str(arm["tasks"]), str(len(arm["seeds"])), f"{arm['resolved']}/{arm['planned']}", rate(arm), others
+            Text(name),
+            str(arm["tasks"]),
+            str(len(arm["seeds"])),
+            f"{arm['resolved']}/{arm['planned']}",
+            rate(arm),
+            others,
         )
     return table
 
@@ -115,6 +122,8 @@ def spent_lines(summary: Mapping[str, Any]) -> Sequence[str]:
     if "llm" in kinds:
         llm = kinds["llm"]
         unpriced = summary["cost"]["llm_rows_without_dollars"]
-        dollars = f"${llm['micro_dollars'] / 1e6:,.2f}" + (f" and {unpriced} candidates without a price" if unpriced else "")
+        dollars = f"${llm['micro_dollars'] / 1e6:,.2f}" + (
+            f" and {unpriced} candidates without a price" if unpriced else ""
+        )
         lines.append(f"producing: {llm['tokens']:,} tokens in {llm['calls']:,} calls, {dollars}")
     return lines

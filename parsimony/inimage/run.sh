@@ -2,6 +2,7 @@
 # -> tests. POSIX sh and git; nothing is installed. The whole file is read before anything runs (everything is a
 # function, called on the last line), because the tests may rewrite what lies on disk.
 #
+# With PARSIMONY_LOOK set it ends in a shell where the tests would start (`parsimony replay`).
 # In: $PARSIMONY_IN/settings.sh (made by parsimony.runner; see there), patches, reporters.
 # Out: $PARSIMONY_OUT/{phase,steps,report.json,apply.log,applied.patch,reports/*}.
 # Exit status: 0 the tests were run (whatever they said), 64 the patch does not apply, 65 the test patch does not
@@ -211,6 +212,10 @@ main() {
   if [ -s "$IN/test.patch" ]; then
     g apply --whitespace=nowarn "$IN/test.patch" 2>>"$OUT/apply.log" ||
       { note problem "the test patch does not apply"; finish 65; }
+  fi
+  if [ -n "${PARSIMONY_LOOK:-}" ]; then
+    echo "This is the tree as it is graded. The tests: /bin/sh $IN/tests.sh" >&2
+    exec /bin/sh -i
   fi
   rm -rf "$SAVE" "$IN/settings.sh" "$IN/touched.sh" "$IN/steering.sh" "$IN/test.patch" "$IN/base.tar" "$IN"/candidate.*
   forget_reports

@@ -11,7 +11,7 @@ import matplotlib as mpl
 
 mpl.use("svg")
 
-from matplotlib.figure import Figure  # noqa: E402 - the backend is chosen first
+from matplotlib.figure import Figure
 
 OUTCOME_COLOURS: Final[Mapping[str, str]] = {
     "resolved": "#2e8b57",
@@ -104,5 +104,3 @@ def _svg(figure: Figure, title: str) -> str:
     svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r'\1 width="100%"', svg, count=1)
     svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
     return svg.replace("<svg", f'<svg role="img" aria-label="{title}"', 1)
-
-

@@ -7,7 +7,7 @@ satisfied is the scorer's business.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
 
@@ -208,5 +208,3 @@ def _without_markers(log: CapturedOutput, nonce: str) -> CapturedOutput:
 
 def _tail(data: bytes, size: int = 600) -> str:
     return data[-size:].decode("utf-8", "replace").strip()
-
-

@@ -47,7 +47,7 @@ RULES: Final = (
     _rule(r"\.env(\..*)?", Steering.WHOLE, "sets variables of the test run"),
     _rule(r"tox\.ini|noxfile\.py|\.coveragerc", Steering.WHOLE, "configures the test run"),
     _rule(r"\.gitattributes", Steering.WHOLE, "changes how git writes the graded test files"),
-    _rule(r"setup\.cfg|pyproject\.toml|package\.json", Steering.MIXED, "holds settings of the test runner beside others"),
+    _rule(r"setup\.cfg|pyproject\.toml|package\.json", Steering.MIXED, "configures tests beside other things"),
 )  # fmt: skip
 
 TEST_FOLDERS: Final = frozenset({"test", "tests", "testing", "__tests__", "spec", "specs"})

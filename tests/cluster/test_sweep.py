@@ -94,13 +94,20 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         read_sweep(tmp_path)
 
 
+def _parse_or_refuse(text: str) -> None:
+    """An `InputError` that names the file, or a sweep; anything else fails the test."""
+    try:
+        parse(text)
+        place = "s.yaml"
+    except InputError as error:
+        place = str(error.place)
+    assert place.startswith("s.yaml")
+
+
 @given(st.text(max_size=200))
 def test_any_text_is_a_sweep_or_an_input_error(text: str) -> None:
     """Never a traceback."""
-    try:
-        parse(text)
-    except InputError as error:
-        assert "s.yaml" in str(error)
+    _parse_or_refuse(text)
 
 
 values = st.recursive(
@@ -113,7 +120,5 @@ values = st.recursive(
 @given(st.dictionaries(st.sampled_from(list(Sweep.model_fields)), values))
 def test_any_values_of_known_fields_are_a_sweep_or_an_input_error(data: dict[str, object]) -> None:
     """Never a traceback."""
-    try:
-        parse(GOOD + yaml.safe_dump({k: v for k, v in data.items() if k not in {"name", "tasks", "predictions"}}))
-    except InputError as error:
-        assert "s.yaml" in str(error)
+    rest = {name: value for name, value in data.items() if name not in {"name", "tasks", "predictions"}}
+    _parse_or_refuse(GOOD + yaml.safe_dump(rest))

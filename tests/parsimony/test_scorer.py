@@ -184,7 +184,9 @@ def test_the_score_key_changes_with_everything_that_can_change_the_verdict() -> 
 @given(
     st.dictionaries(st.sampled_from("abcde"), st.sampled_from(list(TestStatus))),
     st.sampled_from(list(ExecutionOutcome)),
-    st.one_of(st.none(), st.dictionaries(st.sampled_from("abc"), st.lists(st.sampled_from([*TestStatus, None]), max_size=3))),
+    st.one_of(
+        st.none(), st.dictionaries(st.sampled_from("abc"), st.lists(st.sampled_from([*TestStatus, None]), max_size=3))
+    ),
 )
 def test_resolved_means_positive_evidence_for_every_gate_test(
     tests: dict[str, TestStatus], outcome: ExecutionOutcome, gold: dict[str, list[TestStatus | None]] | None

@@ -1,0 +1,176 @@
+"""Grade a sweep, and make verdicts again: the order of things in a run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cluster.agent import SandboxSpec
+from cluster.dispatch import Policy, RunEnding
+from cluster.driver import DriveOptions, drive
+from cluster.engines import Engine, EngineSpec, create_engine
+from cluster.ledger import LedgerReader
+from cluster.plan import Environment, Inputs, load, make_plan
+from cluster.recorder import Judge, Recorder
+from cluster.rundir import read_jsonl
+from cluster.session import Observer, Session, environments
+from cluster.sweep import Sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """How a command on a run ended.
+
+    Attributes:
+        reason: why it did not complete; empty when it did.
+        changed: outcomes that are not what they were before.
+    """
+
+    summary: dict[str, Any]
+    ending: RunEnding
+    reason: str = ""
+    changed: int = 0
+
+
+def grade_sweep(sweep: Sweep, root: Path, observer: Observer) -> Graded:
+    """Grade `sweep` into the folder `root`; what is durable there already is not done again.
+
+    Raises:
+        InputError, LedgerError, SandboxUnavailable: it cannot run at all.
+    """
+    inputs = load(sweep)
+    with Session.open(sweep, root) as session:
+        return asyncio.run(_grade(session, inputs, observer))
+
+
+async def _grade(session: Session, inputs: Inputs, observer: Observer) -> Graded:
+    sweep = session.sweep
+    async with open_engine(sweep) as engine:
+        found = await environments(sweep, inputs.tasks.values(), engine.environment_digest)
+        plan = make_plan(sweep, inputs, found)
+        recorder = session.recorder(plan, judge_of(sweep, inputs), observer)
+        done = session.executed(plan.work)
+        pending = [key for key in plan.work if key not in done]
+        session.event(
+            "run.planned",
+            units=len(plan.units),
+            executions=len(plan.work),
+            pending=len(pending),
+            environments={str(image): one.digest for image, one in found.items()},
+        )
+        observer.planned(plan, len(pending), len(inputs.rejected))
+        recorder.settle(plan.units)
+        _score_stored(session, recorder, done)
+        ending, reason = await execute(session, engine, recorder, pending, inputs=inputs, observer=observer)
+    return Graded(session.write_results(plan, recorder, inputs), ending, reason)
+
+
+async def execute(
+    session: Session,
+    engine: Engine,
+    recorder: Recorder,
+    pending: Sequence[str],
+    *,
+    inputs: Inputs,
+    observer: Observer,
+) -> tuple[RunEnding, str]:
+    """Have the `pending` keys of the recorder's work executed and recorded. What an earlier driver of this run left is removed first."""
+    if not pending:
+        return RunEnding.COMPLETED, ""
+    await engine.reap(session.run_id)
+    options = DriveOptions(
+        policy=Policy(max_faults=session.sweep.policy.max_attempts),
+        progress=observer.progress,
+        message=observer.message,
+    )
+    result = await drive(
+        session.jobs(recorder.work, pending, inputs),
+        lambda job, attempt: session.order(recorder.work[job.key], recorder.first_attempt(job.key) + attempt),
+        engine,
+        recorder,
+        options,
+    )
+    return result.ending, result.reason
+
+
+def regrade_run(sweep: Sweep, root: Path, observer: Observer) -> Graded:
+    """Verdicts again from stored executions, with today's scorer, gates and reference. Nothing is executed.
+
+    Where the environment of a task cannot be asked for, the one of its newest plan counts.
+    """
+    inputs = load(sweep)
+    with Session.open(sweep, root) as session:
+        before = _outcomes(session)
+        plan = make_plan(sweep, inputs, _environments_of_last_plan(session.before))
+        recorder = session.recorder(plan, judge_of(sweep, inputs), observer)
+        done = session.executed(plan.work)
+        recorder.settle(plan.units)
+        _score_stored(session, recorder, done)
+        summary = session.write_results(plan, recorder, inputs)
+        after = _outcomes(session)
+    return Graded(summary, RunEnding.COMPLETED, changed=sum(before.get(k) != v for k, v in after.items()))
+
+
+def _outcomes(session: Session) -> dict[tuple[str, str, int, int], str]:
+    if not session.folder.outcomes.exists():
+        return {}
+    lines = read_jsonl(session.folder.outcomes)
+    return {(x["task_id"], x["arm"], x["seed"], x["repeat"]): x["outcome"] for x in lines}
+
+
+class _Remembered(dict[str | None, Environment]):
+    """Environments by image; one that the last plan did not have is unknown, not an error."""
+
+    def __missing__(self, image: str | None) -> Environment:
+        return Environment(None, f"the run never saw the image {image}")
+
+
+def _environments_of_last_plan(reader: LedgerReader) -> Mapping[str | None, Environment]:
+    found = _Remembered()
+    for row in reader.rows("event", ["name", "data"]):
+        if row["name"] == "run.planned":
+            for image, digest in json.loads(row["data"])["environments"].items():
+                problem = "" if digest else "it was not to be had when the run was planned"
+                found[None if image == "None" else image] = Environment(digest, problem)
+    return found
+
+
+def judge_of(sweep: Sweep, inputs: Inputs) -> Judge:
+    """Who turns executions into verdicts, by the sweep's policy."""
+    return Judge(inputs.reference, require_report=sweep.policy.evidence == "report")
+
+
+def _score_stored(session: Session, recorder: Recorder, done: set[str]) -> None:
+    """Verdicts for units whose execution is there and whose verdict is not (a new unit, another reference)."""
+    unscored = {
+        key
+        for key in done
+        for unit in recorder.units.get(key, ())
+        if (unit.identity, recorder.score_key(unit)) not in recorder.scored
+    }
+    if unscored:
+        for key, execution in session.executions(unscored).items():
+            recorder.score(key, execution)
+
+
+def open_engine(sweep: Sweep) -> Engine:
+    """The engine that a sweep asks for, to be used as an asynchronous context manager."""
+    spec = EngineSpec(sweep.engine.kind, address=getattr(sweep.engine, "address", None))
+    return create_engine(spec, sandbox_spec(sweep), slots=slots(sweep))
+
+
+def sandbox_spec(sweep: Sweep) -> SandboxSpec:
+    """The sandbox that a sweep asks for, as data."""
+    return SandboxSpec(sweep.sandbox.kind, sweep.sandbox.model_dump(exclude={"kind"}, exclude_none=True))
+
+
+def slots(sweep: Sweep) -> int:
+    """Executions at once on one node: as the sweep says, else as many as its processors carry at the CPU limit."""
+    if sweep.concurrency != "auto":
+        return sweep.concurrency
+    return max(1, int((os.cpu_count() or 1) / (sweep.limits.cpus or 1.0)))
