@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from parsimony.testreports import cargo, gotest, jest, junit, logs, swebench, tap
 from parsimony.testreports.model import Canaries, Format, Report
 
 __all__ = ["FORMATS", "Canaries", "Format", "Report"]
@@ -21,5 +22,6 @@ def _index(*groups: Iterable[Format]) -> Mapping[str, Format]:
     return MappingProxyType(formats)
 
 
-# Each module of readers brings a tuple FORMATS of its own: `_index(logs.FORMATS, tap.FORMATS, ...)`.
-FORMATS: Mapping[str, Format] = _index()
+FORMATS: Mapping[str, Format] = _index(
+    logs.FORMATS, tap.FORMATS, jest.FORMATS, junit.FORMATS, gotest.FORMATS, cargo.FORMATS, swebench.FORMATS
+)

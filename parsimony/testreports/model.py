@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from parsimony.execution import Evidence, TestResult, TestStatus
 
@@ -72,6 +72,8 @@ class Format:
         language: `python`, `javascript`, `go`, `rust`, or empty when the format belongs to none.
         report_files: patterns (as `find -path` takes them, relative to the work tree) of the report files that the
             test command writes; empty when the results are in its output.
+        alias: what rows of this format call the test with a given id, where they were made from a log that shortens
+            names; None = its id.
     """
 
     name: str
@@ -80,11 +82,27 @@ class Format:
     read: Callable[[bytes, Collection[str]], Report]
     language: str = ""
     report_files: tuple[str, ...] = ()
+    alias: Callable[[str], str] | None = None
 
     @property
     def gives_report(self) -> bool:
         """Whether its evidence is of the grade REPORT: our own reporter, or files that the runner writes."""
         return self.injected or bool(self.report_files)
+
+    def named(self, report: Report, expected: Collection[str]) -> Report:
+        """`report` with the tests that are asked for by another name than their id also under that name.
+
+        Other names are labels and aliases. When several tests have one such name, the worst of them counts.
+        """
+        unseen = set(expected) - set(report.tests)
+        if not unseen:
+            return report
+        tests = dict(report.tests)
+        for test_id, result in report.tests.items():
+            names = {report.labels.get(test_id), self.alias(test_id) if self.alias is not None else None}
+            for name in unseen.intersection(names):
+                add(tests, name, result)
+        return replace(report, tests=tests)
 
     def read_files(self, files: Mapping[str, bytes], expected: Collection[str] = ()) -> Report:
         """One report of several report files (file name -> content). Never raises."""
