@@ -7,7 +7,6 @@ satisfied is the scorer's business.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
 
@@ -25,7 +24,7 @@ from parsimony.execution import (
 from parsimony.runner.policy import RUNNER_VERSION
 from parsimony.runner.request import GradingOrder, Reading
 from parsimony.testreports import FORMATS, channel
-from parsimony.testreports.model import Report, add
+from parsimony.testreports.model import Report
 
 STRATEGY_NAMES: Final = {"git": "git-apply", "3way": "git-apply-3way", "fuzz": "patch-fuzz"}
 
@@ -129,7 +128,7 @@ def _report(reading: Reading, result: SandboxResult, steps: Steps) -> Report:
         data = result.outputs.get("report.json")
         if data is None:
             return Report({}, Evidence.NONE, problems=("the report of the tests is missing",))
-        return _named_as_expected(_from_witness(data, reading, steps), reading.expected)
+        return form.named(_from_witness(data, reading, steps), reading.expected)
     witness = result.outputs.get("report.json")
     timed_out = witness is not None and _from_witness(witness, reading, steps).timed_out
     if form.report_files:
@@ -149,19 +148,6 @@ def _from_witness(data: bytes, reading: Reading, steps: Steps) -> Report:
 def _restored(reading: Reading, steps: Steps) -> tuple[str, ...]:
     slots = (int(slot) for slot in steps.all("restored") if slot.isdecimal())
     return tuple(reading.slots[slot] for slot in slots if slot < len(reading.slots))
-
-
-def _named_as_expected(report: Report, expected: Collection[str]) -> Report:
-    """Tests that the gates know by what the runner's log calls them (a docstring, `method (class)`) get that name too:
-    rows made from logs name them so. When several tests have one such name, the worst of them counts."""
-    unseen = set(expected) - set(report.tests)
-    if not unseen or not report.labels:
-        return report
-    tests = dict(report.tests)
-    for test_id, label in report.labels.items():
-        if label in unseen and test_id in report.tests:
-            add(tests, label, report.tests[test_id])
-    return replace(report, tests=tests)
 
 
 def _from_log(reading: Reading, log: CapturedOutput) -> Report:
