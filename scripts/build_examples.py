@@ -30,6 +30,11 @@ from typing import Any
 EXAMPLES = Path(__file__).resolve().parent.parent / "configs" / "examples"
 RECORDERS = Path(__file__).resolve().parent / "recorders"
 MODEL = "example-small-1"
+PRICES = {
+    "input_tokens": 0.25,
+    "cached_tokens": 0.025,
+    "output_tokens": 2.0,
+}  # dollars a million, as invented as the model
 STEERING = re.compile(
     r"(^|/)(conftest\.py|sitecustomize\.py|usercustomize\.py|pytest\.ini|tox\.ini|setup\.cfg)$|\.pth$"
 )
@@ -274,7 +279,7 @@ def prediction_row(example: Example, candidate: Candidate, arm: str, seed: int) 
     more = 1.0 if arm == "baseline" else 1.3
     calls = int(more * (6 + 14 * dice.random()))
     input_tokens = int(calls * (2500 + 3000 * dice.random()))
-    usage = {
+    usage: dict[str, Any] = {
         "model": MODEL,
         "input_tokens": input_tokens,
         "cached_tokens": int(input_tokens * (0.3 + 0.3 * dice.random())),
@@ -283,6 +288,7 @@ def prediction_row(example: Example, candidate: Candidate, arm: str, seed: int) 
         "cpu_seconds": round(2 + 6 * dice.random(), 1),
         "wall_seconds": round(calls * (3 + 3 * dice.random()), 1),
     }
+    usage["dollars"] = round(sum(usage[kind] * price for kind, price in PRICES.items()) / 1e6, 6)
     facts = example.facts
     late = dice.random() < (0.7 if arm == "baseline" else 0.2)  # the candidate finds the place earlier
     trace = {
