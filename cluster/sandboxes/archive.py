@@ -110,7 +110,8 @@ def unpack(chunks: Iterable[bytes], limit: int) -> Outbox:
     """
     outbox, cap = Outbox(), OutboxCap(limit)
     passed_over: list[str] = []
-    with tarfile.open(fileobj=_Chunks(chunks), mode="r|", bufsize=_BUFFER, errors="surrogateescape") as archive:
+    stream = _Chunks(chunks)
+    with tarfile.open(fileobj=stream, mode="r|", bufsize=_BUFFER, errors="surrogateescape") as archive:
         for member in archive:
             archive.members = []  # type: ignore[attr-defined]  # tarfile keeps every header otherwise
             if not cap.admits(member.size if member.isreg() else 0):
@@ -127,6 +128,10 @@ def unpack(chunks: Iterable[bytes], limit: int) -> Outbox:
                 outbox.files[name] = outbox.files[target]
             elif not member.isdir():
                 passed_over.append(name)
+        else:
+            # tarfile takes a stream that broke off between two entries for a whole one.
+            if stream.drained_bytes() < archive.offset + tarfile.BLOCKSIZE:
+                raise EOFError("the archive breaks off")
     outbox.notes += passed_over_note(passed_over)
     return outbox
 
@@ -150,6 +155,13 @@ class _Chunks(io.RawIOBase):
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks: Iterator[bytes] = iter(chunks)
         self._rest = memoryview(b"")
+        self._bytes = 0
+
+    def drained_bytes(self) -> int:
+        """How long the stream was; reads it to its end."""
+        while self.read(_BUFFER):
+            pass
+        return self._bytes
 
     def readable(self) -> bool:
         return True
@@ -161,6 +173,7 @@ class _Chunks(io.RawIOBase):
             if chunk is None:
                 return 0
             self._rest = memoryview(chunk)
+            self._bytes += len(chunk)
         size = min(len(target), len(self._rest))
         target[:size] = self._rest[:size]
         self._rest = self._rest[size:]

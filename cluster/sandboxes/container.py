@@ -30,6 +30,9 @@ SAMPLE_S: Final = 1.0
 DYING_S: Final = 60.0
 """Seconds that an engine may take from a kill, or from the end of the output, to the end of the container."""
 
+NAME_FREE_S: Final = 20.0
+"""Seconds that the removal of a leftover may take before its name is free."""
+
 ROOM_TO_START: Final = 512 * MIB
 ROOM_TO_TRUST: Final = 16 * MIB
 
@@ -102,14 +105,16 @@ class ContainerRun:
 
     def _create(self) -> str:
         config = container_config(self._request, self._image.id, now=time.time(), disk_quota=self._engine.disk_quota)
-        try:
-            return self._engine.create(self._request.name, config)
-        except NameTaken:
+        give_up = time.monotonic() + NAME_FREE_S
+        while True:
+            try:
+                return self._engine.create(self._request.name, config)
+            except NameTaken:
+                if time.monotonic() > give_up:
+                    raise SandboxUnavailable(f"the name {self._request.name} stays taken", retry_after=5.0) from None
             self.clear_leftover()
-        try:
-            return self._engine.create(self._request.name, config)
-        except NameTaken:
-            raise SandboxUnavailable(f"the name {self._request.name} is still taken", retry_after=1.0) from None
+            self._check_aborted()
+            time.sleep(0.05)  # a removal that was under way already takes its time
 
     def clear_leftover(self) -> None:
         """Remove a container of our name that an earlier driver left of this very attempt.

@@ -235,15 +235,20 @@ def _interpret(request: ExecutionRequest) -> SandboxResult:
     params=[pytest.param("docker", marks=pytest.mark.docker), "process", "process-plain", "fake"],
 )
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
-    """Each sandbox in turn. Whatever a test did, nothing of it may be left when the sandbox is closed."""
+    """Each sandbox in turn."""
+    yield from opened(request.param, request, tmp_path)
+
+
+def opened(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[Bench]:
+    """A bench, for a fixture. Whatever a test did, nothing of it may be left when the sandbox is closed."""
     with asyncio.Runner() as loop:
-        match request.param:
+        match kind:
             case "docker":
                 made = _docker(loop, request.getfixturevalue("docker_image"))
             case "fake":
                 made = _fake(loop)
-            case kind:
-                made = _process(loop, tmp_path / "places", "namespaces" if kind == "process" else "process")
+            case _:
+                made = _process(loop, folder / "places", "namespaces" if kind == "process" else "process")
         if reason := made.exempt.get(request.function.__name__):
             pytest.skip(f"the {made.kind} sandbox is exempt: {reason}")
         before = made.standing()

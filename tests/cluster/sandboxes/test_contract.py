@@ -9,6 +9,7 @@ import random
 import threading
 import time
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -17,7 +18,7 @@ import pytest
 from cluster.sandboxes import container, labels
 from cluster.sandboxes.ownership import own_labels
 from parsimony.errors import PermanentError
-from parsimony.execution import GIB, MIB, Ending, ExecutionRequest
+from parsimony.execution import GIB, MIB, Ending
 from tests.cluster.sandboxes.conftest import RUN, Bench, alive, until
 
 # A tree that does all it can to live on: it ignores signals, leaves its session, and is nobody's child.
@@ -63,8 +64,7 @@ def test_inbox_command_and_outbox(bench: Bench) -> None:
 def test_the_request_wins_over_pinned_variables_but_not_over_places(bench: Bench) -> None:
     request = bench.request('echo "$TZ $EXTRA"; ls -d "$PARSIMONY_IN"')
     wanted = {"TZ": "Asia/Tokyo", "EXTRA": "a=b c", "PARSIMONY_IN": "/nowhere"}
-    request = ExecutionRequest(**{name: getattr(request, name) for name in request.__slots__} | {"environment": wanted})
-    result = bench.do(bench.sandbox.run(request))
+    result = bench.do(bench.sandbox.run(replace(request, environment=wanted)))
     assert result.exit_status == 0
     assert result.log.head.startswith(b"Asia/Tokyo a=b c\n/")
 
@@ -316,10 +316,7 @@ def test_reaping_leaves_what_runs_here(bench: Bench) -> None:
 
 def test_a_command_that_is_not_there(bench: Bench) -> None:
     for program in ("no-such-program", "/no/such/program", "/etc"):
-        request = bench.request("exit 0")
-        request = ExecutionRequest(
-            **{name: getattr(request, name) for name in request.__slots__} | {"command": (program, "x")}
-        )
+        request = replace(bench.request("exit 0"), command=(program, "x"))
         with pytest.raises(PermanentError, match="command"):
             bench.do(bench.sandbox.run(request))
 
