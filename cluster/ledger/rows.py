@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from cluster.ledger.schema import Schema, Type
 from parsimony.errors import InputError
 
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
 Value = str | int | float | list[str]
 
 
@@ -45,7 +46,7 @@ def encode_row(schema: Schema, kind: str, row: Mapping[str, object]) -> str:
     for column in columns.values():
         if column.required and column.name not in encoded:
             raise InputError("the column is required", mend="give it a value", field=f"{kind}.{column.name}")
-    return json.dumps(encoded, separators=(",", ":"))
+    return _to_json(encoded)
 
 
 def _key(value: object) -> str:

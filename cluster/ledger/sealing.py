@@ -70,3 +70,5 @@ def _write(
     except BaseException:
         disk.discard([path for writer in writers.values() for path in writer.abandon()])
         raise
+    finally:
+        pa.default_memory_pool().release_unused()  # a driver lives long and seals rarely

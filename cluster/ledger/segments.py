@@ -26,7 +26,7 @@ from parsimony.execution import MIB
 
 GROUP_ROWS = 65_536
 """A row group ends at so many rows or bytes (in memory)."""
-GROUP_BYTES = 64 * MIB
+GROUP_BYTES = 32 * MIB
 _WRITE_BYTES = MIB
 _MAGIC = b"PAR1"
 _TAIL = 8  # four bytes of length, four of magic

@@ -16,7 +16,7 @@ from cluster.ledger.manifest import Journal
 from cluster.ledger.schema import Column, Columns, Schema, Type
 from parsimony.execution import MIB
 
-BATCH_ROWS = 4096
+BATCH_ROWS = 2048
 """Rows that are Python objects at the same time, and how much text they may be."""
 BATCH_BYTES = 16 * MIB
 

@@ -132,3 +132,14 @@ def test_only_columns_of_the_first_version_are_required() -> None:
         for column in columns.values():
             assert column.since <= SCHEMA.version
             assert not (column.required and column.since > 1)
+
+
+def test_every_column_is_documented() -> None:
+    """docs/ledger-format.md lists the columns of this version, with their types and closed sets."""
+    page = (Path(__file__).parents[3] / "docs" / "ledger-format.md").read_text()
+    assert f"schema version {SCHEMA.version}." in page
+    for kind, columns in SCHEMA.kinds.items():
+        section = page.split(f"### {kind}\n")[1].split("#")[0]
+        for column in columns.values():
+            values = ": " + ", ".join(f"`{value}`" for value in sorted(column.values)) if column.values else ""
+            assert f"| `{column.name}` | {column.type}{'!' if column.required else ''}{values} |" in section
