@@ -13,6 +13,7 @@
 const { readSync, writeSync } = require('fs');
 const { Socket } = require('net');
 const { createSigner } = require('./hmac.cjs');
+const { charCodeAt } = require('./primordials.cjs');
 
 const { keys: ownKeys } = Object;
 const { isArray } = Array;
@@ -21,7 +22,6 @@ const { wait } = Atomics;
 const { now } = Date;
 const { stringify } = JSON;
 const bufferFrom = Buffer.from.bind(Buffer);
-const charCodeAt = Function.prototype.call.bind(String.prototype.charCodeAt);
 const HEX = '0123456789abcdef';
 const PATIENCE_MS = 20000;
 const clock = new Int32Array(new SharedArrayBuffer(4));

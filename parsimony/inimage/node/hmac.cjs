@@ -6,9 +6,10 @@
  * Nothing here calls a method that can be replaced after this file was loaded, and the key lives in a closure.
  */
 
+const { charCodeAt } = require('./primordials.cjs');
+
 const { cbrt, floor, sqrt } = Math;
 const Words = Uint32Array;
-const charCodeAt = Function.prototype.call.bind(String.prototype.charCodeAt);
 const HEX = '0123456789abcdef';
 
 /** The first `count` primes. */

@@ -10,9 +10,7 @@
 
 const { relative } = require('path');
 const { mustFail, mustPass } = require('./canary.cjs');
-
-const apply = Reflect.apply;
-const { create: createObject } = Object;
+const { apply } = require('./primordials.cjs');
 
 /** The titles around a test and its own, outermost first; the root block has no title of its own. */
 function titles(test) {
@@ -82,7 +80,7 @@ function createCanaries(session, globals) {
     }
     selection = state.testNamePattern;
     if (selection) {
-      state.testNamePattern = createObject(selection);
+      state.testNamePattern = Object.create(selection);
       state.testNamePattern.test = (name) => name.endsWith(session.names.pass) || name.endsWith(session.names.fail) || selection.test(name);
     }
   }

@@ -6,23 +6,20 @@
  * With --parallel the tests run in worker processes: each file there is a run of its own, with a session of its own.
  */
 
+const { EventEmitter } = require('events');
 const { mustFail, mustPass } = require('./canary.cjs');
+const { apply, createMap, defineProperty, endsWith, hasOwn, mapped, now, seconds } = require('./primordials.cjs');
 
-const apply = Reflect.apply;
-const { create: createObject, defineProperty } = Object;
-const hasOwn = Function.prototype.call.bind(Object.prototype.hasOwnProperty);
-const now = process.hrtime.bigint;
+const { on, prependListener } = EventEmitter.prototype;
 
 const GLOBALS = [
   'describe', 'context', 'it', 'specify', 'before', 'after', 'beforeEach', 'afterEach',
   'suite', 'test', 'setup', 'teardown', 'suiteSetup', 'suiteTeardown',
 ];
 
-const seconds = (since) => Number(now() - since) / 1e9;
-
 /** How mocha's TAP reporter writes a title, when that differs. */
 function label(title) {
-  const shown = title.replace(/#/g, '').split('\n')[0].trim();
+  const shown = mapped(title, (c) => (c === '\n' ? null : c === '#' ? '' : c));
   return shown === title ? undefined : shown;
 }
 
@@ -61,7 +58,7 @@ function letThrough(runner, tests) {
   const selection = runner._grep;
   if (!selection || (selection === runner._defaultGrep && !runner._invert)) return;
   const titles = tests.map((test) => test.fullTitle());
-  const lenient = createObject(selection);
+  const lenient = Object.create(selection);
   lenient.test = (title) => (titles.includes(title) ? !runner._invert : selection.test(title));
   runner._grep = lenient;
 }
@@ -69,8 +66,13 @@ function letThrough(runner, tests) {
 /** Follows the tests of one runner. */
 function createRecorder(runner, session, watch) {
   const start = (id) => session.start(id, label(id));
-  const open = new Map(); // test -> { since, error }: what its own run handed back
+  const open = createMap(); // test -> { since, error }: what its own run handed back
   let failures = 0;
+
+  function forEachOpen(use) {
+    const tests = open.keys();
+    for (let i = 0; i < tests.length; i++) use(tests[i]);
+  }
 
   /** Wraps the run of one test, to hear its outcome before the runner does. */
   function listen(test) {
@@ -100,7 +102,10 @@ function createRecorder(runner, session, watch) {
 
   return {
     test(test) {
-      if (!(typeof test.currentRetry === 'function' && test.currentRetry() > 0)) start(test.fullTitle());
+      const id = test.fullTitle();
+      const again = typeof test.currentRetry === 'function' && test.currentRetry() > 0;
+      if (!again) start(id);
+      else forEachOpen((other) => { if (other.fullTitle() === id) open.delete(other); }); // its last attempt
       listen(test);
     },
     pass(test) {
@@ -121,14 +126,12 @@ function createRecorder(runner, session, watch) {
       failures += 1;
       session.single(id, 'failed', label(id)); // a hook, or a test that had been closed
     },
-    retry(test) {
-      open.delete(test);
-    },
     end() {
-      for (const test of [...open.keys()]) close(test, 'error'); // a hook failed between its start and its run
+      forEachOpen((test) => close(test, 'error')); // a hook failed between its start and its run
       watch.check();
       session.finish(failures > 255 ? 255 : failures);
     },
+    isBetweenTests: () => open.keys().length === 0,
   };
 }
 
@@ -136,6 +139,7 @@ function createRecorder(runner, session, watch) {
 function createCanaries(runner, session) {
   let suite = null;
   let tests = [];
+  let ended = 0;
   return {
     begin() {
       if (runner.total === 0) return;
@@ -143,10 +147,13 @@ function createCanaries(runner, session) {
       letThrough(runner, tests);
       runner.suite.suites.push(suite);
     },
+    /** Both have run, so all tests before them have as well. */
+    ended: () => ended === 2,
     owns: (subject) => suite !== null && (subject === suite || subject === tests[0] || subject === tests[1]),
     see(type, subject) {
       if (type === 'fail') runner.failures -= 1;
       if (type !== 'pass' && type !== 'fail') return;
+      ended += 1;
       session.canary(subject === tests[0] ? 'pass' : 'fail', subject.fullTitle(), type === 'pass' ? 'passed' : 'failed');
     },
   };
@@ -156,6 +163,7 @@ function attach(runner, session, reporter) {
   const recorder = createRecorder(runner, session, reporter.watch);
   const canaries = createCanaries(runner, session);
   const original = runner.emit;
+  let over = false;
 
   function emit(type, subject) {
     if (canaries.owns(subject)) {
@@ -164,12 +172,18 @@ function attach(runner, session, reporter) {
     }
     if (type === 'start') reporter.guard(() => canaries.begin());
     else if (typeof type === 'string' && hasOwn(recorder, type)) {
-      if (type === 'end' && runner.emit !== emit) session.finding('replaced', 'mocha.Runner.emit', null);
+      if (type === 'end') over = true;
+      if (over && runner.emit !== emit) session.finding('replaced', 'mocha.Runner.emit', null);
       reporter.guard(() => recorder[type](subject));
     }
     return apply(original, this, arguments);
   }
   runner.emit = emit;
+
+  // An after() hook that ends the process comes before the end of the run.
+  reporter.atExit(() => {
+    if (!over && canaries.ended() && recorder.isBetweenTests()) recorder.end();
+  });
 }
 
 /** Hooks by module, see preload.cjs. */
@@ -207,11 +221,9 @@ function hooks(reporter) {
   function userInterface(module) {
     const original = module.exports;
     module.exports = function (suite) {
+      apply(prependListener, suite, ['pre-require', () => watch.check()]);
       apply(original, this, arguments);
-      suite.on('pre-require', (context) => {
-        watch.check();
-        watch.functions('global', context, GLOBALS);
-      });
+      apply(on, suite, ['pre-require', (context) => watch.functions('global', context, GLOBALS)]);
     };
     Object.assign(module.exports, original);
   }
@@ -221,7 +233,7 @@ function hooks(reporter) {
     modules: {
       'lib/cli/cli.js': announce,
       'lib/mocha.js': (module, version) => {
-        if (`${process.argv[1]}`.endsWith('/_mocha')) announce(module, version);
+        if (endsWith(`${process.argv[1]}`, '/_mocha')) announce(module, version);
       },
       'lib/runner.js': runner,
       'lib/nodejs/parallel-buffered-runner.js': parallelRunner,

@@ -11,8 +11,8 @@
 const { EventEmitter } = require('events');
 const { relative } = require('path');
 const { mustFail, mustPass } = require('./canary.cjs');
+const { apply, defineProperty } = require('./primordials.cjs');
 
-const apply = Reflect.apply;
 const { on } = EventEmitter.prototype;
 const { captureStackTrace } = Error;
 const exec = Function.prototype.call.bind(RegExp.prototype.exec);
@@ -69,11 +69,11 @@ function createScript(reporter, session, atTop) {
     if (!hasTests && canaries === 'none' && session.isEmpty()) runCanaries();
   })]);
 
-  apply(on, process, ['exit', (code) => reporter.guard(() => {
+  reporter.atExit((code) => {
     if (hasTests || !session.isEmpty()) return;
     if (code !== 0 || canaries === 'done') session.single(id, code === 0 ? 'passed' : 'failed');
     if (code !== 0 || natural || caller === file) session.finish(code);
-  })]);
+  });
 
   return {
     /** Handlers for the stream of our own canaries, made silent; null when the stream is that of the file's tests. */
@@ -82,7 +82,7 @@ function createScript(reporter, session, atTop) {
         hasTests = true;
         return null;
       }
-      Object.defineProperty(stream, 'push', { value: () => true });
+      defineProperty(stream, 'push', { value: () => true });
       return {
         'test:pass': (data) => onCanary(data, 'passed'),
         'test:fail': (data) => onCanary(data, 'failed'),

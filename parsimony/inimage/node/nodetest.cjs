@@ -14,12 +14,8 @@ const { resolve } = require('path');
 const { Readable } = require('stream');
 const { mustFail, mustPass } = require('./canary.cjs');
 const { createScript } = require('./nodescript.cjs');
+const { apply, defineProperty, endsWith, hasOwn, joined, mapped, startsWith } = require('./primordials.cjs');
 
-const apply = Reflect.apply;
-const { defineProperty } = Object;
-const { on } = EventEmitter.prototype;
-const hasOwn = Function.prototype.call.bind(Object.prototype.hasOwnProperty);
-const startsWith = Function.prototype.call.bind(String.prototype.startsWith);
 const later = setImmediate;
 const { execArgv } = process;
 
@@ -27,7 +23,7 @@ const ESCAPES = { '\b': '\\b', '\f': '\\f', '\t': '\\t', '\n': '\\n', '\r': '\\r
 
 /** How the TAP reporter writes a name, when that differs. */
 function label(id) {
-  const shown = id.replace(/[\b\f\t\n\r\v\\#]/g, (character) => ESCAPES[character]).trim();
+  const shown = mapped(id, (c) => (hasOwn(ESCAPES, c) ? ESCAPES[c] : c));
   return shown === id ? undefined : shown;
 }
 
@@ -54,7 +50,17 @@ function createRecorder(reporter, getSession, atTop) {
   let canaryState = 'none'; // none, planned, running; done when both have been reported
   let finished = false;
 
-  const kindOf = (name) => ['pass', 'fail'].find((kind) => name.endsWith(getSession().names[kind]));
+  function kindOf(name) {
+    const { names } = getSession();
+    return endsWith(name, names.pass) ? 'pass' : endsWith(name, names.fail) ? 'fail' : undefined;
+  }
+
+  /** The id of a test; its own name is the last of its path. */
+  function idOf(data) {
+    path[data.nesting] = data.name;
+    path.length = data.nesting + 1;
+    return joined(path, path.length, ' > ');
+  }
 
   /** Starts the canaries. A selection by name has to take them too: they begin with the name of a test that it took. */
   function runCanaries() {
@@ -91,8 +97,7 @@ function createRecorder(reporter, getSession, atTop) {
   if (selects) atTop(({ after }) => after(() => reporter.guard(() => (lastName === '' ? undefined : runCanaries()))));
 
   function settle(type, data) {
-    path.length = data.nesting;
-    const id = [...path, data.name].join(' > ');
+    const id = idOf(data);
     const session = getSession();
     const kind = data.nesting === 0 ? kindOf(data.name) : undefined;
     if (data.nesting === 0) reported += 1;
@@ -117,9 +122,9 @@ function createRecorder(reporter, getSession, atTop) {
   }
 
   // An after() hook that ends the process comes before the runner's own last word.
-  apply(on, process, ['exit', () => reporter.guard(() => {
+  reporter.atExit(() => {
     if (canaryState === 'done' && (selects || asked === reported)) finish();
-  })]);
+  });
 
   return {
     'test:enqueue'(data) {
@@ -128,9 +133,7 @@ function createRecorder(reporter, getSession, atTop) {
       if (kindOf(data.name) === undefined) canaryState = 'none';
     },
     'test:start'(data) {
-      path.length = data.nesting;
-      path[data.nesting] = data.name;
-      const id = path.join(' > ');
+      const id = idOf(data);
       if (data.nesting !== 0 || kindOf(data.name) === undefined) getSession().start(id, label(id));
     },
     'test:pass': (data) => settle('test:pass', data),

@@ -4,8 +4,9 @@
 const { openSession } = require('./session.cjs');
 const { createWatch } = require('./watch.cjs');
 
-const push = Function.prototype.call.bind(Array.prototype.push);
-const splice = Function.prototype.call.bind(Array.prototype.splice);
+const { apply } = require('./primordials.cjs');
+
+const { on } = require('events').prototype;
 const LOADER = require('path').join(__dirname, 'preload.cjs');
 const SWITCH = /(?:^|\s)--require[=\s]\s*("(?:\\.|[^"\\])*"|[^\s"]+)/g;
 
@@ -37,7 +38,7 @@ function createReporter(path) {
   const earlyFindings = []; // from before there was a session to tell
 
   const watch = createWatch((name, file) => {
-    if (current === null) push(earlyFindings, { name, file });
+    if (current === null) earlyFindings[earlyFindings.length] = { name, file };
     else current.finding('replaced', name, file);
   });
   const assert = require('assert');
@@ -49,14 +50,35 @@ function createReporter(path) {
     connected = null;
     session.declare(framework, version);
     current = session;
-    for (const { name, file } of splice(earlyFindings, 0)) session.finding('replaced', name, file);
+    for (let i = 0; i < earlyFindings.length; i++) session.finding('replaced', earlyFindings[i].name, earlyFindings[i].file);
+    earlyFindings.length = 0;
     session.loaded({ when: 'start', arguments: process.execArgv, preloaded: process._preload_modules || [] });
     return session;
   }
 
+  /** Runs `hook`. A fault of ours must not change the tests; what it keeps from being reported is missing. */
+  function guard(hook) {
+    try {
+      return hook();
+    } catch (error) {
+      if (current !== null) current.trouble(`${error && error.stack}`);
+      return undefined;
+    }
+  }
+
+  const atExit = [];
+  apply(on, process, ['exit', (code) => {
+    for (let i = 0; i < atExit.length; i++) guard(() => atExit[i](code));
+  }]);
+
   return Object.freeze({
     watch,
     leaveEnvironment,
+    guard,
+    /** Calls `hook` with the exit code when the process ends; one listener serves all. */
+    atExit(hook) {
+      atExit[atExit.length] = hook;
+    },
 
     /** A session for one run of a framework. */
     begin(framework, version) {
@@ -71,16 +93,6 @@ function createReporter(path) {
      */
     announce(framework, version) {
       if (early === null && current === null) early = declare(framework, version);
-    },
-
-    /** Runs `hook`. A fault of ours must not change the tests; what it keeps from being reported is missing. */
-    guard(hook) {
-      try {
-        return hook();
-      } catch (error) {
-        if (current !== null) current.trouble(`${error && error.stack}`);
-        return undefined;
-      }
     },
   });
 }

@@ -45,6 +45,13 @@ function openSession(path) {
     result(id, status);
   }
 
+  function tell(canary) {
+    if (canary === null) return;
+    start(canary.id);
+    finished += 1;
+    channel.send({ event: 'result', id: canary.id, status: canary.status });
+  }
+
   return freeze({
     names: channel.canaries,
     start,
@@ -92,12 +99,8 @@ function openSession(path) {
 
     /** @param {number} [exitStatus] that the framework is going to give; by default 1 when a test failed */
     finish(exitStatus) {
-      for (const canary of [canaries.pass, canaries.fail]) {
-        if (canary === null) continue;
-        start(canary.id);
-        finished += 1;
-        channel.send({ event: 'result', id: canary.id, status: canary.status });
-      }
+      tell(canaries.pass);
+      tell(canaries.fail);
       canaries.pass = canaries.fail = null;
       channel.send({ event: 'finish', exit_status: exitStatus === undefined ? Number(failed) : exitStatus, started, finished });
     },

@@ -5,15 +5,14 @@
  */
 
 const { EventEmitter } = require('events');
+const { apply, createMap, endsWith, mapped, now, seconds, trim } = require('./primordials.cjs');
 
-const apply = Reflect.apply;
 const { on, prependListener } = EventEmitter.prototype;
 const later = queueMicrotask;
-const now = process.hrtime.bigint;
 
 /** How tape's output writes a name, when that differs. */
 function label(name) {
-  const shown = name.replace(/\s+/g, ' ').trim();
+  const shown = mapped(name, (c, before) => (trim(c) !== '' ? c : endsWith(before, ' ') ? '' : ' '));
   return shown === name ? undefined : shown;
 }
 
@@ -35,15 +34,19 @@ function count(entry, result) {
 /** Runs the canaries at once on results of their own, which nobody prints and no exit status comes from. */
 function runCanaries(Test, Results, session) {
   function run(kind, body) {
-    const outcomes = [];
+    let ok = 0;
+    let notOk = 0;
     const results = new Results();
     const test = new Test(session.names[kind], body);
-    apply(on, test, ['result', (result) => outcomes.push(Boolean(result.ok))]);
+    apply(on, test, ['result', (result) => {
+      if (result.ok) ok += 1;
+      else notOk += 1;
+    }]);
     results.push(test);
     test.run();
     const wanted = kind === 'pass';
-    const right = test.ended && outcomes.length === 6 && outcomes.every((ok) => ok === wanted) &&
-      results.pass === (wanted ? 6 : 0) && results.fail === (wanted ? 0 : 6);
+    const right = test.ended && ok === (wanted ? 6 : 0) && notOk === (wanted ? 0 : 6) &&
+      results.pass === ok && results.fail === notOk;
     session.canary(kind, test.name, right === wanted ? 'passed' : 'failed');
   }
   run('pass', (t) => {
@@ -69,8 +72,8 @@ function runCanaries(Test, Results, session) {
 /** Follows the tests of one process. */
 function createRecorder(reporter) {
   const { watch } = reporter;
-  const open = new Map(); // test -> entry
-  const ended = []; // tests whose end was announced: their plan is checked after that
+  const open = createMap(); // test -> entry
+  let ended = []; // tests whose end was announced: their plan is checked after that
   let session = null;
 
   function close(test, status) {
@@ -78,18 +81,21 @@ function createRecorder(reporter) {
     if (entry === undefined) return;
     open.delete(test);
     entry.closed = true;
-    entry.session.result(entry.id, status || statusOf(entry), Number(now() - entry.since) / 1e9);
+    entry.session.result(entry.id, status || statusOf(entry), seconds(entry.since));
     watch.check();
   }
 
   function settle() {
-    while (ended.length > 0) close(ended.shift());
+    const tests = ended;
+    ended = [];
+    for (let i = 0; i < tests.length; i++) close(tests[i]);
   }
 
-  process.on('exit', () => reporter.guard(() => {
+  reporter.atExit(() => {
     settle();
-    for (const test of [...open.keys()]) close(test, 'error');
-  }));
+    const left = open.keys();
+    for (let i = 0; i < left.length; i++) close(left[i], 'error');
+  });
 
   return {
     settle,
@@ -112,7 +118,7 @@ function createRecorder(reporter) {
       }]);
       // Before the listener of its parent, which runs the next one on the spot.
       apply(prependListener, test, ['end', () => {
-        ended.push(test);
+        ended[ended.length] = test;
         later(() => reporter.guard(settle));
       }]);
     },
@@ -144,7 +150,7 @@ function hooks(reporter) {
       return apply(run, this, arguments);
     };
     reporter.watch.functions('tape.Test.prototype', Test.prototype);
-    if (`${process.argv[1]}`.endsWith('/tape')) reporter.announce('tape', version);
+    if (endsWith(`${process.argv[1]}`, '/tape')) reporter.announce('tape', version);
   }
 
   function patchResults(module) {

@@ -4,10 +4,7 @@
  * module was loading. Whether that module may do such a thing is decided where the patch is known.
  */
 
-const { getOwnPropertyDescriptor, getOwnPropertyNames } = Object;
-const push = Function.prototype.call.bind(Array.prototype.push);
-const pop = Function.prototype.call.bind(Array.prototype.pop);
-const splice = Function.prototype.call.bind(Array.prototype.splice);
+const { getOwnPropertyDescriptor, getOwnPropertyNames } = require('./primordials.cjs');
 
 function same(a, b) {
   return a === undefined || b === undefined ? a === b : a.value === b.value && a.get === b.get && a.set === b.set;
@@ -15,7 +12,7 @@ function same(a, b) {
 
 /** @param {(name: string, file: string|null) => void} onReplaced told of each replacement, once */
 function createWatch(onReplaced) {
-  const entries = [];
+  let entries = [];
   const loading = []; // files of the modules that are being evaluated, innermost last
 
   /** Compares everything with what stood there at the last look. */
@@ -34,27 +31,30 @@ function createWatch(onReplaced) {
 
     /** Watches functions of `object` (all its own ones by default) from now on, as they are now. */
     functions(name, object, keys = getOwnPropertyNames(object)) {
-      for (let i = entries.length - 1; i >= 0; i--) {
-        if (entries[i].object === object) splice(entries, i, 1);
+      const kept = [];
+      for (let i = 0; i < entries.length; i++) {
+        if (entries[i].object !== object) kept[kept.length] = entries[i];
       }
-      for (const key of keys) {
+      for (let i = 0; i < keys.length; i++) {
+        const key = keys[i];
         const descriptor = getOwnPropertyDescriptor(object, key);
         if (key !== 'constructor' && descriptor !== undefined && typeof descriptor.value === 'function') {
-          push(entries, { name: `${name}.${key}`, object, key, descriptor });
+          kept[kept.length] = { name: `${name}.${key}`, object, key, descriptor };
         }
       }
+      entries = kept;
     },
 
     /** A module begins to be evaluated. */
     enter(file) {
       check();
-      push(loading, file);
+      loading[loading.length] = file;
     },
 
     /** The module that began last has been evaluated. */
     leave() {
       check();
-      pop(loading);
+      loading.length -= 1;
     },
   });
 }
