@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,20 +37,31 @@ class Graded:
     changed: int = 0
 
 
-def grade_sweep(sweep: Sweep, root: Path, observer: Observer) -> Graded:
+def open_engine(sweep: Sweep) -> Engine:
+    """The engine that a sweep asks for, to be used as an asynchronous context manager."""
+    spec = EngineSpec(sweep.engine.kind, address=getattr(sweep.engine, "address", None))
+    return create_engine(spec, sandbox_spec(sweep), slots=slots(sweep))
+
+
+def grade_sweep(
+    sweep: Sweep, root: Path, observer: Observer, *, engine: Callable[[Sweep], Engine] = open_engine
+) -> Graded:
     """Grade `sweep` into the folder `root`; what is durable there already is not done again.
+
+    Args:
+        engine: makes the engine; for whoever embeds this and for tests.
 
     Raises:
         InputError, LedgerError, SandboxUnavailable: it cannot run at all.
     """
     inputs = load(sweep)
     with Session.open(sweep, root) as session:
-        return asyncio.run(_grade(session, inputs, observer))
+        return asyncio.run(_grade(session, engine(sweep), inputs, observer))
 
 
-async def _grade(session: Session, inputs: Inputs, observer: Observer) -> Graded:
+async def _grade(session: Session, engine: Engine, inputs: Inputs, observer: Observer) -> Graded:
     sweep = session.sweep
-    async with open_engine(sweep) as engine:
+    async with engine:
         found = await environments(sweep, inputs.tasks.values(), engine.environment_digest)
         plan = make_plan(sweep, inputs, found)
         recorder = session.recorder(plan, judge_of(sweep, inputs), observer)
@@ -156,12 +167,6 @@ def _score_stored(session: Session, recorder: Recorder, done: set[str]) -> None:
     if unscored:
         for key, execution in session.executions(unscored).items():
             recorder.score(key, execution)
-
-
-def open_engine(sweep: Sweep) -> Engine:
-    """The engine that a sweep asks for, to be used as an asynchronous context manager."""
-    spec = EngineSpec(sweep.engine.kind, address=getattr(sweep.engine, "address", None))
-    return create_engine(spec, sandbox_spec(sweep), slots=slots(sweep))
 
 
 def sandbox_spec(sweep: Sweep) -> SandboxSpec:

@@ -1,0 +1,233 @@
+"""Runs from inputs to results, and what a second run of the same folder does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cluster.dispatch import RunEnding
+from cluster.grading import regrade_run
+from cluster.ledger import Ledger, LedgerReader
+from cluster.sweep import read_sweep
+from parsimony.errors import InputError, LedgerLocked, PermanentError, SandboxUnavailable
+from parsimony.execution import ExecutionRequest, SandboxResult, TestStatus
+from parsimony.records import Score
+from parsimony.reference import Reference, TaskReference
+from parsimony.tasks import read_tasks
+
+from .conftest import Bench, Watcher, passes
+
+
+def test_a_run_decides_every_planned_candidate(bench: Bench) -> None:
+    """The census holds, and equal work is done once: six candidates say three different things on two tasks."""
+    graded = bench.grade()
+    assert graded.ending is RunEnding.COMPLETED
+    assert bench.outcomes() == {
+        ("t-1", "x", 1): "resolved", ("t-1", "x", 2): "not_resolved", ("t-1", "y", 1): "resolved",
+        ("t-1", "y", 2): "not_resolved", ("t-2", "x", 1): "empty_patch", ("t-2", "x", 2): "resolved",
+        ("t-2", "y", 1): "resolved", ("t-2", "y", 2): "resolved",
+    }  # fmt: skip
+    assert bench.requests == 4
+    assert graded.summary["census"] == {
+        "planned": 8, "recorded": 8, "missing": 0, "rejected_rows": 0, "complete": True,
+    }  # fmt: skip
+    assert graded.summary["arms"]["y"]["rate"] == 0.75
+    assert (bench.root / "out" / "report.html").read_text().count("resolved")
+
+
+def test_the_folder_holds_what_its_document_says(bench: Bench) -> None:
+    """docs/run-folder.md names every file, and every line of scores.jsonl is a `Score`."""
+    bench.grade()
+    out = bench.root / "out"
+    document = (Path(__file__).parents[3] / "docs" / "run-folder.md").read_text()
+    for path in out.iterdir():
+        assert f"`{path.name}" in document, path.name
+    scores = [Score.from_json_text(line) for line in (out / "scores.jsonl").read_text().splitlines()]
+    assert len(scores) == 8
+    assert sum(score.resolved == "resolved" for score in scores) == 5
+    for name in bench.lines()[0]:
+        assert name in document
+
+
+def test_spent_and_attributed_cost_reconcile(bench: Bench) -> None:
+    """An execution is paid once; each candidate would have cost it alone."""
+    kinds = bench.grade().summary["cost"]["kinds"]
+    assert kinds["compute_spent"]["wall_seconds"] == 4 * 2.0
+    assert kinds["compute_attributed"]["wall_seconds"] == 7 * 2.0
+
+
+def test_a_second_run_does_no_work(bench: Bench) -> None:
+    """Nothing is executed, scored or charged again, and the results are the same."""
+    first = bench.grade().summary
+    lines = bench.lines()
+    second = bench.grade().summary
+    assert bench.requests == 0
+    assert bench.watcher.verdicts == []
+    assert bench.lines() == lines
+    assert {k: v for k, v in second.items() if k != "wall_seconds"} == {
+        k: v for k, v in first.items() if k != "wall_seconds"
+    }
+
+
+def test_one_changed_patch_byte_runs_just_that_job(bench: Bench) -> None:
+    """A stale verdict cannot come back: the new patch has another key."""
+    bench.grade()
+    text = (bench.root / "predictions.jsonl").read_text()
+    (bench.root / "predictions.jsonl").write_text(text.replace("+wrong", "+wring", 1))
+    bench.grade()
+    assert bench.requests == 1
+    assert bench.outcomes()["t-1", "x", 2] == "not_resolved"
+
+
+def test_another_image_digest_runs_the_jobs_of_that_image(bench: Bench) -> None:
+    """A tag that now means another image is another environment."""
+    bench.tasks({"image": "one:1"}, {"image": "two:1"})
+    bench.grade()
+    bench.digests = {"two:1": "sha256:new"}
+    bench.grade()
+    assert {request.image for request in bench.sandboxes[-1].requests} == {"two:1"}
+    assert bench.requests == 1
+
+
+def test_another_limit_runs_the_jobs_that_it_holds_for(bench: Bench) -> None:
+    """A row's own time limit is part of its work's key."""
+    bench.grade()
+    bench.tasks({}, {"timeout_s": 77})
+    bench.grade()
+    assert [request.limits.timeout_s for request in bench.sandboxes[-1].requests] == [77]
+
+
+def test_seeds_added_later_grade_only_what_is_new(bench: Bench) -> None:
+    """Seeds, arms and tasks can be added to a finished run."""
+    bench.grade(seeds=[1])
+    assert len(bench.lines()) == 4
+    bench.grade(seeds=[1, 2])
+    assert len(bench.lines()) == 8
+    assert bench.requests == 2
+
+
+def test_what_is_planned_and_not_there_is_missing(bench: Bench) -> None:
+    """Shown, never counted as a failure, and the rate is given as bounds."""
+    graded = bench.grade(seeds=[1, 2, 3])
+    arm = graded.summary["arms"]["y"]
+    assert graded.summary["census"]["missing"] == 4
+    assert arm["rate"] is None
+    assert arm["bounds"] == [3 / 6, 5 / 6]
+    assert bench.outcomes()["t-1", "y", 3] == "missing"
+
+
+def test_a_changed_gate_scores_again_without_executing(bench: Bench) -> None:
+    """Gates are in the score key, not in the execution key."""
+    bench.grade()
+    bench.tasks({"PASS_TO_PASS": []}, {})
+    bench.grade()
+    assert bench.requests == 0
+    assert bench.outcomes()["t-1", "y", 2] == "resolved"
+
+
+def test_repeats_are_executions_of_their_own_and_show_flakes(bench: Bench) -> None:
+    """The same patch twice; the sandbox makes the second fail."""
+    bench.predictions(("t-1", "x", 1, "fixed"))
+    graded = bench.grade(repeats=3)
+    assert bench.requests == 3
+    assert graded.summary["flaky"] == []
+    assert [line["repeat"] for line in bench.lines()] == [0, 1, 2]
+
+
+def test_infrastructure_faults_are_never_verdicts(bench: Bench) -> None:
+    """A permanent fault leaves its units missing, with the reason; the same command tries again."""
+
+    def broken(request: ExecutionRequest) -> SandboxResult | Exception:
+        return PermanentError("no space in the rack") if request.image == "bad:1" else passes(request)
+
+    bench.tasks({}, {"image": "bad:1"})
+    bench.script = broken
+    graded = bench.grade()
+    assert graded.summary["census"]["missing"] == 3
+    line = next(x for x in bench.lines() if x["outcome"] == "missing")
+    assert "no space in the rack" in line["reasons"][0]
+    assert line["score"] is None
+    bench.script = passes
+    assert bench.grade().summary["census"]["missing"] == 0
+    assert bench.requests == 1
+
+
+def test_temporary_faults_are_retried_and_kept(bench: Bench) -> None:
+    """The first attempt's evidence stays in the ledger; numbers are never used twice."""
+    seen: set[str] = set()
+
+    def once(request: ExecutionRequest) -> SandboxResult | Exception:
+        if request.execution_key not in seen:
+            seen.add(request.execution_key)
+            return SandboxUnavailable("the daemon blinked")
+        return passes(request)
+
+    bench.predictions(("t-1", "x", 1, "fixed"))
+    bench.script = once
+    assert bench.grade().summary["census"]["complete"]
+    assert bench.lines()[0]["attempts"] == 2
+    rows = list(LedgerReader(bench.root / "out" / "ledger").rows("attempt"))
+    assert [(row["attempt"], row["ending"]) for row in rows] == [(1, "temporary"), (2, "done")]
+
+
+def test_bad_rows_are_rejected_and_the_rest_runs(bench: Bench) -> None:
+    """Listed with their place, and the census says so."""
+    with (bench.root / "predictions.jsonl").open("a") as out:
+        out.write('{"instance_id": "unknown-1", "arm": "x", "model_patch": ""}\nnot json\n')
+    graded = bench.grade()
+    assert graded.summary["census"]["rejected_rows"] == 2
+    rejects = [json.loads(line) for line in (bench.root / "out" / "rejects.jsonl").read_text().splitlines()]
+    assert all("predictions.jsonl:" in row["problem"] for row in rejects)
+    assert len(bench.lines()) == 8
+
+
+def test_a_patch_that_reaches_outside_is_refused_before_anything_starts(bench: Bench) -> None:
+    """No sandbox sees it."""
+    evil = "diff --git a/../x b/../x\n--- a/../x\n+++ b/../x\n@@ -1 +1 @@\n-a\n+b\n"
+    row = {"instance_id": "t-1", "arm": "x", "seed": 1, "model_patch": evil}
+    (bench.root / "predictions.jsonl").write_text(json.dumps(row) + "\n")
+    bench.grade()
+    assert bench.requests == 0
+    assert bench.lines()[0]["outcome"] == "does_not_apply"
+    assert "refused" in bench.lines()[0]["reasons"][0]
+
+
+def test_a_reference_is_used_and_can_be_demanded(bench: Bench) -> None:
+    """Unstable tests are quarantined; without a reference a demanding sweep decides nothing."""
+    bench.predictions(("t-1", "x", 1, "breaks"))
+    assert bench.grade(policy={"reference": "use"}).summary["outcomes"]["not_resolved"] == 1
+    with pytest.raises(InputError, match="calibrate"):
+        bench.grade(policy={"reference": "require"})
+    task = read_tasks(bench.root / "tasks.jsonl").tasks[0]
+    gold = {"a": (TestStatus.PASSED,) * 2, "b": (TestStatus.PASSED, TestStatus.FAILED)}
+    one = TaskReference("t-1", task.digest, task.gates_digest, "sha256:fake:img:1", gold, {})
+    Reference({"t-1": one}).write(bench.root / "tasks.reference.json")
+    assert bench.grade(policy={"reference": "require"}).summary["outcomes"]["resolved"] == 1
+    assert bench.requests == 0
+
+
+def test_regrade_gives_the_same_verdicts_from_the_ledger_alone(bench: Bench) -> None:
+    """Results that were lost come back, byte for byte but for times, without an engine."""
+    bench.grade()
+    out = bench.root / "out"
+    before = (out / "outcomes.jsonl").read_bytes()
+    (out / "outcomes.jsonl").unlink()
+    regraded = regrade_run(read_sweep(out / "sweep.yaml"), out, Watcher())
+    assert (out / "outcomes.jsonl").read_bytes() == before
+    assert regraded.summary["census"]["complete"]
+
+
+def test_two_processes_never_write_one_folder(bench: Bench) -> None:
+    """The second is told who holds it."""
+    bench.grade()
+    with Ledger.open(bench.root / "out" / "ledger"), pytest.raises(LedgerLocked):
+        bench.grade()
+
+
+def test_logs_are_kept_by_execution(bench: Bench) -> None:
+    """What the tests printed is where the ledger says."""
+    bench.grade()
+    row = next(iter(LedgerReader(bench.root / "out" / "ledger").rows("execution")))
+    assert (bench.root / "out" / row["log_file"]).read_bytes() == b"hello\n"
