@@ -45,6 +45,7 @@ class Dispatcher:
         self._draining = False
         self._expecting = True  # no job was ever announced
         self._ended: Finished | None = None
+        self._last_loss = ""
         self._now = float("-inf")
         self._wake: float | None = None
         self._out: list[Command] = []
@@ -224,6 +225,7 @@ class Dispatcher:
 
     def _agent_lost(self, name: str, reason: str) -> None:
         agent = self._agents.leave(name)
+        self._last_loss = f"{name}: {_summary(reason)}"
         self._waiting.leave(name)
         self._timers.discard((_AGENT, name))
         for key in sorted(agent.live):
@@ -243,9 +245,12 @@ class Dispatcher:
                 case (kind, name) if kind == _AGENT:
                     self._agents.release(name)
                 case _:
-                    waited = f"{self.policy.agentless_seconds:g} s"
-                    self._call_off(Finished(RunEnding.HALTED, f"there was work but no agent for {waited}"))
+                    self._call_off(Finished(RunEnding.HALTED, self._agentless()))
                     return
+
+    def _agentless(self) -> str:
+        reason = f"there was work but no agent for {self.policy.agentless_seconds:g} s"
+        return f"{reason}; the last one was lost: {self._last_loss}" if self._last_loss else reason
 
     def _assign(self) -> None:
         """Give waiting jobs to agents, the least loaded first, until one of the two runs out."""

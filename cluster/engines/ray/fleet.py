@@ -1,10 +1,9 @@
-"""One agent on every node: starts them, watches them, notices when one is gone, and ends them."""
+"""One agent on every node: starts them, replaces them, follows nodes that come and go, and ends them."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 import ray
@@ -14,48 +13,21 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 import parsimony
 from cluster.agent import AgentSpec, Fault
 from cluster.engines.ray.actor import AgentActor, Greeting
+from cluster.engines.ray.link import Heard, Link
 from cluster.engines.ray.session import answer, first_line, kill
 from parsimony.errors import InputError, ParsimonyError, PermanentError, SandboxUnavailable
 
 log = structlog.get_logger(__name__)
 
 START_S: Final = 120.0
-WATCH_S: Final = 5.0
-SILENCE_S: Final = 60.0
+SURVEY_S: Final = 5.0
 CLOSE_S: Final = 60.0
 
 NODE_ATTEMPTS: Final = 3
 """Agents of one node that may fail one after the other, without a single reply, before it is left alone."""
 
-OTHER_CALLS: Final = 8
-"""Calls that an agent answers while its window is full: pings, digests, reaping."""
-
-
-@dataclass(slots=True)
-class Member:
-    """The driver's side of an agent."""
-
-    name: str
-    node: str
-    actor: Any
-    images: frozenset[str]
-    replied: bool = False
-    ping: asyncio.Future[None] | None = None
-    pinged_at: float = 0.0
-
-    async def ask(self, method: str, *arguments: object) -> Any:
-        """Call a method of the agent that may give a fault.
-
-        Raises:
-            PermanentError, TemporaryError: what the fault says. SandboxUnavailable: the agent is gone.
-        """
-        try:
-            reply = await answer(getattr(self.actor, method).remote(*arguments))
-        except ray.exceptions.RayError as error:
-            raise SandboxUnavailable(f"{self.name} does not answer: {first_line(error)}") from error
-        if isinstance(reply, Fault):
-            raise reply.as_error()
-        return reply
+CALLS: Final = 16
+"""Calls that an agent answers at once. Few are ever open: orders and replies come many to a call."""
 
 
 class Fleet:
@@ -63,36 +35,38 @@ class Fleet:
 
     Args:
         spec: of every agent.
-        window: attempts that an agent gets at once.
         joined: told of an agent that is ready.
         lost: told of one that is gone, with the reason. Whatever it ran has ended by then, or is ending.
+        heard, dropped: see `Link`.
     """
 
     def __init__(
         self,
         spec: AgentSpec,
-        window: int,
         *,
-        joined: Callable[[Member], None],
-        lost: Callable[[Member, str], None],
+        joined: Callable[[Link], None],
+        lost: Callable[[Link, str], None],
+        heard: Heard,
+        dropped: Callable[[list[int], str], None],
     ) -> None:
         self._spec = spec
-        self._window = window
         self._joined = joined
         self._lost = lost
-        self._members: dict[str, Member] = {}
+        self._heard = heard
+        self._dropped = dropped
+        self._links: dict[str, Link] = {}
         self._starting: dict[str, asyncio.Task[None]] = {}
         self._failures: dict[str, int] = {}
         self._last_failure: ParsimonyError | None = None
         self._started = 0
-        self._watcher: asyncio.Task[None] | None = None
+        self._follower: asyncio.Task[None] | None = None
 
-    def __iter__(self) -> Iterator[Member]:
-        return iter(list(self._members.values()))
+    def __iter__(self) -> Iterator[Link]:
+        return iter(list(self._links.values()))
 
-    def get(self, name: str) -> Member | None:
+    def get(self, name: str) -> Link | None:
         """The agent of that name, if it lives."""
-        return self._members.get(name)
+        return self._links.get(name)
 
     async def start(self) -> None:
         """Start agents on all nodes; return when the first is ready, the others follow.
@@ -107,10 +81,10 @@ class Fleet:
             raise SandboxUnavailable(
                 f"no agent was ready on any node of Ray after {START_S:g} s; agents need a node that offers CPUs"
             ) from error
-        self._watcher = asyncio.get_running_loop().create_task(self._watch())
+        self._follower = asyncio.get_running_loop().create_task(self._follow())
 
     async def _first(self) -> None:
-        while not self._members:
+        while not self._links:
             nodes = await self._survey()
             if self._last_failure is not None and nodes and all(self._left_alone(node) for node in nodes):
                 raise self._last_failure
@@ -121,31 +95,29 @@ class Fleet:
 
     async def close(self) -> None:
         """End every agent, after it has cleaned up."""
-        tasks = [task for task in (self._watcher, *self._starting.values()) if task is not None]
+        tasks = [task for task in (self._follower, *self._starting.values()) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        members, self._members = list(self._members.values()), {}
-        await asyncio.gather(*map(_retire, members))
+        links, self._links = list(self._links.values()), {}
+        await asyncio.gather(*map(_retire, links))
 
-    async def _watch(self) -> None:
+    async def _follow(self) -> None:
         while True:
-            await asyncio.sleep(WATCH_S)
+            await asyncio.sleep(SURVEY_S)
             try:
                 await self._survey()
             except Exception as error:  # the next look may succeed
                 log.warning("ray.nodes_unknown", error=first_line(error))
-            for member in self:
-                self._ping(member)
 
     async def _survey(self) -> list[str]:
         """Look at the nodes: start agents on new ones, note the loss of others. Returns those that offer CPUs."""
         nodes = {node["NodeID"]: node for node in await asyncio.to_thread(ray.nodes)}
         usable = [key for key, node in nodes.items() if node["Alive"] and node["Resources"].get("CPU", 0) > 0]
-        for member in self:
-            if member.node not in usable:
-                self.lose(member.name, "its node is gone")
-        busy = {member.node for member in self} | set(self._starting)
+        for link in self:
+            if link.node not in usable:
+                self._lose(link, "its node is gone")
+        busy = {link.node for link in self} | set(self._starting)
         for key in usable:
             if key not in busy and not self._left_alone(key):
                 start = self._start(key, nodes[key]["NodeManagerHostname"])
@@ -161,14 +133,16 @@ class Fleet:
         actor = None
         try:
             actor = self._new_actor(node)
-            greeting = await asyncio.wait_for(answer(actor.start.remote()), START_S)
-            self._members[name] = Member(name, node, actor, _checked(greeting, host))
-            self._joined(self._members[name])
+            images = _checked(await asyncio.wait_for(answer(actor.start.remote()), START_S), host)
+            self._links[name] = Link(
+                name, node, actor, images, heard=self._heard, gone=self._lose, dropped=self._dropped
+            )
+            self._joined(self._links[name])
         except Exception as error:
             self._failed(node, host, error)
         finally:
             del self._starting[node]
-            if actor is not None and name not in self._members:
+            if actor is not None and name not in self._links:
                 kill(actor)
 
     def _new_actor(self, node: str) -> Any:
@@ -177,7 +151,7 @@ class Fleet:
             "num_cpus": 0,
             "max_restarts": 0,
             "max_task_retries": 0,
-            "max_concurrency": self._window + OTHER_CALLS,
+            "max_concurrency": CALLS,
             "scheduling_strategy": NodeAffinitySchedulingStrategy(node, soft=False),
         }
         return ray.remote(AgentActor).options(**options).remote(self._spec)
@@ -189,34 +163,16 @@ class Fleet:
             self._last_failure = error
         else:
             self._last_failure = SandboxUnavailable(f"the agent on {host} did not start: {first_line(error)}")
+        log.warning("ray.agent_refused", host=host, error=first_line(self._last_failure))
 
-    def _ping(self, member: Member) -> None:
-        now = asyncio.get_running_loop().time()
-        if member.ping is not None and not member.ping.done():
-            if now - member.pinged_at > SILENCE_S:
-                self.lose(member.name, f"it has not answered for {SILENCE_S:g} s")
-            return
-        if member.ping is not None and (error := member.ping.exception()) is not None:
-            self.lose(member.name, first_line(error))
-            return
-        member.ping, member.pinged_at = answer(member.actor.ping.remote()), now
-
-    def note_life(self, name: str) -> None:
-        """An agent has replied: its node works."""
-        member = self._members.get(name)
-        if member is not None and not member.replied:
-            member.replied = True
-            self._failures.pop(member.node, None)
-
-    def lose(self, name: str, reason: str) -> None:
+    def _lose(self, link: Link, reason: str) -> None:
         """An agent is gone, or as good as gone: it is made sure of, so that what it ran can run elsewhere."""
-        member = self._members.pop(name, None)
-        if member is None:
+        if self._links.pop(link.name, None) is None:
             return
-        kill(member.actor)
-        if not member.replied:
-            self._failures[member.node] = self._failures.get(member.node, 0) + 1
-        self._lost(member, reason)
+        link.hang_up()
+        kill(link.actor)
+        self._failures[link.node] = 0 if link.has_replied else self._failures.get(link.node, 0) + 1
+        self._lost(link, reason)
 
 
 def _checked(greeting: Greeting | Fault, host: str) -> frozenset[str]:
@@ -235,10 +191,11 @@ def _checked(greeting: Greeting | Fault, host: str) -> frozenset[str]:
     return greeting.images
 
 
-async def _retire(member: Member) -> None:
+async def _retire(link: Link) -> None:
     """Let an agent clean up and go, so that its node may be taken away."""
+    link.hang_up()
     try:
-        await asyncio.wait_for(answer(member.actor.close.remote()), CLOSE_S)
-        member.actor.__ray_terminate__.remote()
+        await asyncio.wait_for(answer(link.actor.close.remote()), CLOSE_S)
+        link.actor.__ray_terminate__.remote()
     except Exception:  # it is gone, or hangs: either way it must not stay
-        kill(member.actor)
+        kill(link.actor)

@@ -51,6 +51,8 @@ def connect(address: str | None) -> bool:
             if where == "local":
                 raise SandboxUnavailable(f"Ray does not start on this machine: {first_line(error)}") from error
             raise PermanentError(f"cannot work with the Ray at {where}: {first_line(error)}") from error
+    # Ray prints what its raylet says of dead workers to stdout, which is for results; the engine logs such things.
+    ray._private.worker._worker_logs_enabled = False
     return True
 
 

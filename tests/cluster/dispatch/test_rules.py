@@ -344,7 +344,8 @@ def test_the_run_halts_when_there_is_work_but_no_agent() -> None:
     assert dispatcher.handle(AgentJoined("n", 1), now=29)[-1] == WakeAt(None)
     assert WakeAt(70) in dispatcher.handle(AgentLost("n", "gone"), now=40)
     (end,) = only(dispatcher.handle(Tick(), now=70), Finished)
-    assert end == Finished(RunEnding.HALTED, "there was work but no agent for 30 s")
+    told = "there was work but no agent for 30 s; the last one was lost: n: gone"
+    assert end == Finished(RunEnding.HALTED, told)
 
 
 def test_a_drain_lets_running_attempts_end_and_starts_nothing() -> None:
