@@ -47,7 +47,7 @@ def rates(arms: Mapping[str, Mapping[str, Any]]) -> str:
     """Resolve rate of each arm with its 95 % Wilson interval, and each seed as a dot. Rates that are not known (a seed
     with missing units) are drawn as the span of their bounds."""
     with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(7.2, 0.75 + 0.55 * len(arms)))
+        figure = Figure(figsize=(5.4, 0.95 + 0.55 * len(arms)))
         axes = figure.subplots()
         for row, arm in enumerate(arms.values()):
             _whisker(axes, row, arm)
@@ -57,7 +57,7 @@ def rates(arms: Mapping[str, Mapping[str, Any]]) -> str:
         axes.set_yticks(range(len(arms)), [_short(name) for name in arms])
         axes.set_ylim(len(arms) - 0.4, -0.6)
         axes.set_xlim(0, 100)
-        axes.set_xlabel("resolved, % (bar: 95 % Wilson interval; small dots: seeds)")
+        axes.set_xlabel("resolved, % (bar: 95 % Wilson interval; dots: seeds)")
         axes.grid(axis="x", color="#8a949e", alpha=0.25, lw=0.6)
         return _svg(figure, "Resolve rate by arm")
 
@@ -75,7 +75,7 @@ def _whisker(axes: Any, row: int, arm: Mapping[str, Any]) -> None:
 def outcomes(arms: Mapping[str, Mapping[str, Any]]) -> str:
     """Share of each outcome by arm, as stacked bars."""
     with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(7.2, 0.75 + 0.5 * len(arms)))
+        figure = Figure(figsize=(5.4, 0.95 + 0.55 * len(arms)))
         axes = figure.subplots()
         for row, arm in enumerate(arms.values()):
             left = 0.0
