@@ -1,7 +1,7 @@
 """The life of one container: create, fill, attach, start, follow, look, collect. Blocking; one thread per container.
 
-Round trips are what a short grading costs, so there are eight and no polling: create, one archive in, attach, start,
-(the end of the output says that it has ended), inspect, one archive out; removal happens elsewhere.
+Round trips are what a short grading costs, so there are six and no polling: create, one archive in, attach, start,
+(the end of the output says that it has ended), inspect, one archive out. Removal happens elsewhere.
 """
 
 from __future__ import annotations

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from cluster.sandboxes.engine import Engine, Image, ImageMissing
 from parsimony.errors import ImagePullFailed
+
+PATIENCE_S: Final = 3600.0
+"""Seconds that a pull may take: an engine waits without end for a registry that has gone silent."""
 
 
 class LocalImages:
@@ -43,7 +47,11 @@ class LocalImages:
         return await self.find(reference)
 
     async def _look(self, reference: str) -> Image:
-        return await self._call(lambda: self._look_and_pull(reference))
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                return await self._call(lambda: self._look_and_pull(reference))
+        except TimeoutError:
+            raise ImagePullFailed(f"{reference} was not here after {PATIENCE_S:.0f} s of pulling") from None
 
     def _look_and_pull(self, reference: str) -> Image:
         try:

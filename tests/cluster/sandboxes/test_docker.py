@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import io
 import subprocess
 import sys
@@ -115,6 +116,48 @@ def test_a_container_ends_itself_when_nobody_else_does(docker_image: str, client
         client.remove_container(name, force=True)
 
 
+@pytest.mark.parametrize(
+    ("counters", "expected"),
+    [
+        (
+            {
+                "memory.peak": "1234\n",
+                "cpu.stat": "usage_usec 5000\nuser_usec 1\n",
+                "memory.events": "oom 3\noom_kill 2\n",
+            },
+            shell.Record(1234, 0.005, 2),
+        ),
+        (
+            {
+                "memory/memory.max_usage_in_bytes": "77\n",
+                "cpuacct/cpuacct.usage": "2000000\n",
+                "memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
+            },
+            shell.Record(77, 0.002, 1),
+        ),
+        ({"cpu.stat": "nr_periods 0\n"}, shell.Record()),
+    ],
+    ids=["cgroup 2", "cgroup 1", "neither"],
+)
+def test_counters_of_either_kind(
+    docker_image: str, client: Any, tmp_path: Path, counters: dict[str, str], expected: shell.Record
+) -> None:
+    for name, text in counters.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    tmp_path.chmod(0o755)
+    name = f"psm-test-{uuid.uuid4().hex[:12]}"
+    command = shell.wrapped(("/bin/sh", "-c", "exit 9"), life_s=60, record="/dev/stdout")
+    host = {"NetworkMode": "none", "Init": True, "Binds": [f"{tmp_path}:/sys/fs/cgroup:ro"]}
+    client.create_container_from_config({"Image": docker_image, "Entrypoint": command, "HostConfig": host}, name)
+    try:
+        client.start(name)
+        assert client.wait(name, timeout=30)["StatusCode"] == 9
+        assert shell.parse_record(client.logs(name)) == expected
+    finally:
+        client.remove_container(name, force=True)
+
+
 def test_the_driver_dies_and_another_clears_up(docker_image: str, client: Any) -> None:
     """SIGKILL in the middle of a run: the container goes on, and is found by its labels and removed."""
     name, run = f"psm-test-{uuid.uuid4().hex[:12]}", f"dead-{uuid.uuid4().hex[:8]}"
@@ -208,9 +251,11 @@ def test_an_image_that_goes_away_between_two_runs(bench: Bench, client: Any) -> 
     assert bench.do(bench.sandbox.run(replace(request, name=request.name + "-2"))).exit_status == 0
 
 
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # the SDK drops a socket that could not connect
 def test_an_engine_that_is_away() -> None:
     with pytest.raises(SandboxUnavailable, match="is the Docker Engine up"):
         asyncio.run(DockerSandbox.open(slots=1, base_url="unix:///nonexistent/docker.sock"))
+    gc.collect()
 
 
 def test_limits_beyond_the_machine_are_no_error(bench: Bench) -> None:

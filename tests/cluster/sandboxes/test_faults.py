@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cluster.sandboxes import container, labels
+from cluster.sandboxes import container, images, labels
 from cluster.sandboxes.archive import pack
 from cluster.sandboxes.containers import ContainerSandbox
 from cluster.sandboxes.engine import Found, Image, ImageMissing, NameTaken, PathMissing, fault, pull_fault
@@ -394,6 +394,16 @@ def test_a_pull_that_fails_is_tried_again_by_the_next(engine: MemoryEngine) -> N
         return found
 
     assert asyncio.run(twice()) == "sha256:digest-one"
+
+
+def test_a_pull_that_hangs(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine.images.clear()
+    monkeypatch.setattr(images, "PATIENCE_S", 0.1)
+    over = threading.Event()
+    monkeypatch.setattr(engine, "pull", lambda _: over.wait(30))
+    with pytest.raises(ImagePullFailed, match="of pulling"):
+        run(engine)
+    over.set()
 
 
 @pytest.mark.parametrize(
