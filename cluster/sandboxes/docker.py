@@ -31,6 +31,9 @@ CALL_TIMEOUT_S: Final = 120
 CHUNK: Final = 1 << 20
 FIRST_KERNEL_WITH_PEAK: Final = (5, 19)
 
+# What an engine says of a path that root in the container has put something else in the way of.
+_NO_WAY_THERE: Final = ("not a directory", "too many links", "too many levels", "name too long", "no such file")
+
 
 class DockerEngine:
     """`Engine` over the Docker Engine API.
@@ -151,8 +154,10 @@ class DockerEngine:
         with _asking("fetching the outbox"):
             try:
                 chunks, _ = self._api.get_archive(container, path, chunk_size=CHUNK)
-            except docker.errors.NotFound:
-                raise PathMissing(path) from None
+            except docker.errors.APIError as error:
+                if error.status_code == 404 or any(reason in _said(error) for reason in _NO_WAY_THERE):
+                    raise PathMissing(path) from None
+                raise
             yield from chunks
 
     def remove(self, container: str) -> None:

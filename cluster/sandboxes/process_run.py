@@ -98,7 +98,7 @@ class ProcessRun:
         files = archive.checked_inbox(self._request.files)
         with self._phase("create"):
             self.place = place = self._make(self._request)
-            _check_room(place.path, ROOM_TO_START)
+            _check_room(place.path.parent, ROOM_TO_START)
         with self._phase("inject"):
             place.fill(files)
         with self._phase("start"):
@@ -116,7 +116,7 @@ class ProcessRun:
         with self._phase("collect"):
             outbox = place.collect(self._request.limits.artifact_bytes)
         if outcome.stop != "disk":
-            _check_room(place.path, ROOM_TO_TRUST)
+            _check_room(place.path.parent, ROOM_TO_TRUST)
         return self._result(outcome, outbox)
 
     def _spec(self, place: Place) -> Spec:
@@ -279,8 +279,8 @@ def _write_all(handle: int, data: bytes) -> None:
         view = view[os.write(handle, view) :]
 
 
-def _check_room(path: Path, least_bytes: int) -> None:
-    disk = os.statvfs(path)
+def _check_room(folder: Path, least_bytes: int) -> None:
+    disk = os.statvfs(folder)
     free = disk.f_bavail * disk.f_frsize
     if free < least_bytes:
-        raise DiskFull(f"{free // MIB} MiB left for executions ({path.parent})", retry_after=30.0)
+        raise DiskFull(f"{free // MIB} MiB left for executions ({folder})", retry_after=30.0)
