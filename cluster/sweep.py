@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from cluster.yamlfile import read_yaml
 from parsimony.execution import GIB, KIB, MIB, Limits
@@ -37,7 +37,21 @@ def parse_size(value: object) -> object:
     return value
 
 
-Size = Annotated[int, BeforeValidator(parse_size), Field(gt=0)]
+Size = Annotated[
+    int,
+    BeforeValidator(parse_size),
+    Field(gt=0),
+    WithJsonSchema({"anyOf": [{"type": "integer", "exclusiveMinimum": 0}, {"type": "string", "pattern": r"^\s*\d"}]}),
+]
+
+
+def _with_shorthands(schema: dict[str, Any]) -> None:
+    """What may be written short in a file is short in its JSON Schema too."""
+    fields = schema["properties"]
+    fields["tasks"] = {"anyOf": [{"type": "string"}, fields["tasks"]]}
+    fields["predictions"] = {**fields["predictions"], "type": ["array", "string"]}
+    names = {"type": "array", "items": {"type": "string"}}
+    fields["arms"] = {**fields["arms"], "anyOf": [names, *fields["arms"]["anyOf"]]}
 
 
 class Closed(BaseModel):
@@ -179,6 +193,8 @@ class Sweep(Closed):
         concurrency: executions at once per node; `auto` = one per `limits.cpus` of its processors.
         reference: the reference file; default: beside the task file, `.reference.json` in place of its suffix.
     """
+
+    model_config = ConfigDict(json_schema_extra=_with_shorthands)
 
     name: str = Field("sweep", pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]{0,62}$")
     tasks: Annotated[TaskSource, BeforeValidator(lambda v: {"file": v} if isinstance(v, str | Path) else v)]
