@@ -19,6 +19,7 @@ from parsimony.patches.model import (
     FilePatch,
     Hunk,
     is_blank_line,
+    is_marker,
     show,
 )
 
@@ -80,7 +81,7 @@ def _is_text(file: FilePatch) -> bool:
 def _is_crlf(body: tuple[bytes, ...]) -> bool:
     """Whether every line of a body ends in CR LF; the last line of a file may end in nothing."""
     return all(
-        line.endswith(_CRLF) or line.startswith(b"\\") or following.startswith(b"\\")
+        line.endswith(_CRLF) or is_marker(line) or is_marker(following)
         for line, following in zip(body, (*body[1:], b""), strict=True)
     )
 
@@ -105,7 +106,7 @@ def _binary_to_lf(data: BinaryData) -> BinaryData:
 def _body_to_crlf(body: tuple[bytes, ...]) -> tuple[bytes, ...]:
     out = []
     for line, following in zip(body, (*body[1:], b""), strict=True):
-        if line.startswith(b"\\") or following.startswith(b"\\"):
+        if is_marker(line) or is_marker(following):
             out.append(line)
         elif is_blank_line(line):
             out.append(b" " + _CRLF)  # git takes a bare LF for blank context, but no bare CR LF

@@ -1,9 +1,10 @@
 """A patch for grading: the forms in which it may be handed to `git apply` and to GNU patch.
 
-What decides here was measured with git 2.39 and GNU patch 2.7 (tests/parsimony/patches/test_forms_git.py):
+What decides here was measured with git 2.39 and GNU patch 2.7 (tests/parsimony/patches/test_patches_cascade.py):
 
-- git drops parts of a damaged patch without a word (edits beyond the counts of a hunk, a file behind a byte order mark,
-  a hunk whose header it cannot read). A form with such `losses` must not count as applied.
+- git drops parts of a damaged patch and exits with 0 (edits beyond the counts of a hunk, a file behind a byte order
+  mark, a hunk whose header it cannot read, everything from damaged binary data on). A form with such `losses` must not
+  count as applied.
 - GNU patch drops more (every hunk after a gap), makes empty files of binary ones without data and of submodules, and
   writes into `.git`. It gets a form of its own, made only of what was understood, or nothing.
 - git reads headers that end in CR LF, but the body must match the file: LF files need the form without CR.
@@ -16,13 +17,19 @@ from dataclasses import dataclass
 from parsimony.patches.endings import to_crlf, to_lf, was_converted
 from parsimony.patches.model import MODE_SUBMODULE, FilePatch, Patch, ProblemKind
 from parsimony.patches.reader import parse
-from parsimony.patches.repair import drop_dataless, recount, render, rendering_mends
+from parsimony.patches.repair import complete_modes, drop_dataless, recount, render, rendering_mends
 from parsimony.patches.safety import crosses_link, refusals, touched
 
 _SILENT_LOSSES = {
     ProblemKind.BYTE_ORDER_MARK: "git may pass over the file behind the byte order mark",
+    ProblemKind.HEADER_GAP: "git reads hunks apart from the mode of their file",
     ProblemKind.EXTRA_EDITS: "git leaves out edits beyond the counts of a hunk",
+    ProblemKind.MISSING_MODE: "git takes /dev/null for a file of the tree",
+    ProblemKind.STRAY_HEADER: "git leaves out a header line out of its place",
     ProblemKind.HUNK_HEADER: "git leaves out a hunk whose header is malformed",
+    ProblemKind.BINARY_DATA: "git stops at damaged binary data and leaves out the rest",
+    ProblemKind.BINARY_IDS: "git does not apply binary data without whole blob ids",
+    ProblemKind.BINARY_END: "git stops at binary data without a blank line after them",
     ProblemKind.COMBINED_DIFF: "git leaves out a combined diff",
 }
 # With one of these, what was understood is not all that the patch may say, so that nothing is made of it.
@@ -33,10 +40,13 @@ _NOT_UNDERSTOOD = (
     ProblemKind.MISSING_PLUS,
     ProblemKind.NAMES,
     ProblemKind.CONTRADICTION,
+    ProblemKind.STRAY_HEADER,
     ProblemKind.HUNK_HEADER,
+    ProblemKind.MARKER,
     ProblemKind.TEXT_GAP,
     ProblemKind.ORPHAN_HUNK,
     ProblemKind.BINARY_DATA,
+    ProblemKind.BINARY_IDS,
 )
 
 
@@ -123,12 +133,12 @@ def _losses(patch: Patch) -> tuple[str, ...]:
         for problem in patch.problems
         if problem.kind in _SILENT_LOSSES
     ]
-    # With a "diff --git" line git refuses the patch; a plain diff's line on binary files means nothing to it.
-    losses += [
-        f"git leaves out a binary file without data (line {file.row})"
-        for file in patch.files
-        if file.dataless and not file.git
-    ]
+    for file in patch.files:
+        # A dataless section makes git refuse the patch, but only where it sees that the file is binary.
+        if file.dataless and (not file.git or was_converted(file)):
+            losses.append(f"git leaves out a binary file without data (line {file.row})")
+        if file.binary is not None and file.binary.header.endswith(b"\r\n"):
+            losses.append(f"git does not see binary data behind CR LF (line {file.binary.row})")
     return tuple(losses)
 
 
@@ -139,7 +149,9 @@ def _mended(patch: Patch) -> tuple[str, tuple[FilePatch, ...], tuple[str, ...]] 
     if not files or recounted is None:
         return None
     files, counted = recounted
-    return "recounted" if counted else "mended", files, (*rendering_mends(patch), *dropped, *counted)
+    files, completed = complete_modes(files)
+    repairs = (*rendering_mends(patch), *dropped, *completed, *counted)
+    return "recounted" if counted else "mended", files, repairs
 
 
 def _fuzzy(patch: Patch, files: tuple[FilePatch, ...], repairs: tuple[str, ...]) -> Variant | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parsimony.patches.model import is_blank_line
+from parsimony.patches.model import is_blank_line, is_marker
 
 HUNK_HEADER = re.compile(rb"@@ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@")
 _VERSION = re.compile(rb"\d+\.[\w.() -]*\r?\n")
@@ -49,12 +49,12 @@ def counted_body(lines: Sequence[bytes], start: int, old: int, new: int) -> Body
             old -= 1
             new -= 1
             blank = at if blank is None else blank
-        elif not line.startswith(b"\\ "):
+        elif not is_marker(line):
             return Body(at, complete=False, blank=blank)
         if old < 0 or new < 0:
             return Body(at, complete=False, blank=blank)
         at += 1
-    if at > start and at < total and lines[at].startswith(b"\\ "):
+    if at > start and at < total and is_marker(lines[at]):
         at += 1
     return Body(at, complete=True, blank=blank)
 
@@ -64,7 +64,7 @@ def likely_end(lines: Sequence[bytes], start: int) -> int:
     at, end, total = start, start, len(lines)
     while at < total and not starts_other(lines, at):
         line = lines[at]
-        if line[0] in (_SPACE, _PLUS, _MINUS) or line.startswith(b"\\ "):
+        if line[0] in (_SPACE, _PLUS, _MINUS) or is_marker(line):
             end = at + 1
         elif not is_blank_line(line):
             break
@@ -77,7 +77,7 @@ def extra_end(lines: Sequence[bytes], start: int) -> int:
     at, total = start, len(lines)
     while at < total and lines[at][0] in (_SPACE, _PLUS, _MINUS) and not starts_other(lines, at):
         at += 1
-        if at < total and lines[at].startswith(b"\\ "):
+        if at < total and is_marker(lines[at]):
             at += 1
     return at
 

@@ -37,15 +37,20 @@ class ProblemKind(StrEnum):
     NAMES = "names"  # a path cannot be told
     CONTRADICTION = "contradiction"  # headers of one section disagree
     MODE = "mode"
+    MISSING_MODE = "missing_mode"  # a new or deleted file in a git section that does not say so before "--- "
+    STRAY_HEADER = "stray_header"  # a header line of git out of its place
+    HEADER_GAP = "header_gap"  # other lines between the mode and the names of a file
     HUNK_HEADER = "hunk_header"
     HUNK_COUNTS = "hunk_counts"  # the body does not have the lines that its header states
     BLANK_CONTEXT = "blank_context"  # a blank context line that lost its leading space
     EXTRA_CONTEXT = "extra_context"  # context lines beyond the counts
     EXTRA_EDITS = "extra_edits"  # added or deleted lines beyond the counts: git leaves them out in silence
+    MARKER = "marker"  # a "\\" line that is too short to say that a line feed is missing
     BLANK_GAP = "blank_gap"  # blank lines between the hunks of one file
     TEXT_GAP = "text_gap"  # other text between the hunks of one file
     ORPHAN_HUNK = "orphan_hunk"
     BINARY_DATA = "binary_data"  # not base85 as git writes it
+    BINARY_IDS = "binary_ids"  # no whole blob ids, without which git applies no binary data
     BINARY_END = "binary_end"  # no blank line after the data
     BINARY_WITHOUT_DATA = "binary_without_data"
 
@@ -108,6 +113,11 @@ def _side(body: tuple[bytes, ...], sign: int) -> list[bytes]:
         else:
             kept = False
     return lines
+
+
+def is_marker(line: bytes) -> bool:
+    """Whether this is "\\ No newline at end of file", in whatever language: git looks at its start and its length."""
+    return line.startswith(b"\\ ") and len(line) >= 12
 
 
 def is_blank_line(line: bytes) -> bool:

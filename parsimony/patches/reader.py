@@ -6,13 +6,15 @@ import io
 from collections import Counter
 from collections.abc import Sequence
 
+from parsimony.errors import InputError
 from parsimony.patches import binary
 from parsimony.patches.hunks import HUNK_HEADER, counted_body, extra_end, is_plain_header, likely_end
-from parsimony.patches.model import BinaryData, FilePatch, Hunk, Patch, Problem, ProblemKind, is_blank_line
+from parsimony.patches.model import BinaryData, BinaryHunk, FilePatch, Hunk, Patch, Problem, ProblemKind, is_blank_line
 from parsimony.patches.names import binary_names
-from parsimony.patches.section import Section
+from parsimony.patches.section import Section, is_extended_header
 
 MAX_PATCH_BYTES = 64 << 20
+MAX_INFLATED_BYTES = 128 << 20
 _MOST_PROBLEMS_OF_A_KIND = 100
 _BOM = b"\xef\xbb\xbf"
 _GIT = b"diff --git "
@@ -26,6 +28,7 @@ def parse(data: bytes) -> Patch:
 
     Text around the diff (mail headers, prose, fences) is passed over. Whatever is wrong stands in `Patch.problems`;
     sections hold what could be read all the same. Raises nothing for any input. A patch over 64 MiB is not read.
+    Binary data are checked, up to 128 MiB of them.
     """
     if len(data) > MAX_PATCH_BYTES:
         text = f"a patch of {len(data)} bytes is over the limit of {MAX_PATCH_BYTES}"
@@ -51,6 +54,7 @@ class _Reader:
         self.lines = split_lines(data)
         self.files: list[FilePatch] = []
         self.problems: list[Problem] = []
+        self.inflated = 0
         self.seen: Counter[ProblemKind] = Counter()
 
     def read(self) -> Patch:
@@ -143,9 +147,13 @@ class _Reader:
             ahead += 1
         if ahead == len(self.lines) or not is_plain_header(self.lines, ahead):
             return at
-        if ahead == at or section.would_accept(self.lines[ahead], self.lines[ahead + 1]):
-            return self._file_names(ahead, section)
-        return at
+        if ahead == at:
+            return self._file_names(at, section)
+        if not section.would_accept(self.lines[ahead], self.lines[ahead + 1]):
+            return at
+        if section.has_mode:
+            self.note(at, ProblemKind.HEADER_GAP, "other lines between the mode of a file and its names")
+        return self._file_names(ahead, section)
 
     def _file_names(self, at: int, section: Section) -> int:
         section.take_names(at, self.lines[at], self.lines[at + 1])
@@ -171,12 +179,22 @@ class _Reader:
         return at
 
     def _note_no_hunk(self, at: int, section: Section) -> None:
+        """Lines between the header and the hunks of a section, between its hunks, or after them."""
         line = self.lines[at]
+        named, started = section.new_side is not None, bool(section.hunks)
         if line[0] in b" @" and line.lstrip(b" ").startswith(b"@@"):
-            self.note(at, ProblemKind.HUNK_HEADER, "not a hunk header: it needs the form @@ -1,2 +1,2 @@")
-            section.damaged = True
+            self._damage(at, section, ProblemKind.HUNK_HEADER, "no hunk header: it needs the form @@ -1,2 +1,2 @@")
+        elif line[0] in b"+-" and named and not started and not section.damaged:
+            self._damage(at, section, ProblemKind.HUNK_HEADER, "a change without a hunk header before it")
+        elif is_extended_header(line) and section.git and not started:
+            self._damage(at, section, ProblemKind.STRAY_HEADER, "a header line of git out of its place")
         elif line.startswith(b"--- ") and line[4:].strip():
-            self.note(at, ProblemKind.MISSING_PLUS, 'no "+++ " line after "--- "')
+            kind = ProblemKind.MISSING_PLUS if named or not section.git else ProblemKind.STRAY_HEADER
+            self._damage(at, section, kind, 'no "+++ " line after "--- "')
+
+    def _damage(self, at: int, section: Section, kind: ProblemKind, text: str) -> None:
+        section.damaged = True
+        self.note(at, kind, text)
 
     def _note_gap(self, start: int, end: int) -> None:
         if all(is_blank_line(line) for line in self.lines[start:end]):
@@ -197,6 +215,8 @@ class _Reader:
             edits = any(line[0] in b"+-" for line in lines[end:extra])
             kind = ProblemKind.EXTRA_EDITS if edits else ProblemKind.EXTRA_CONTEXT
             self.note(end, kind, "lines go on after the hunk has all that its header states")
+        if extra < len(lines) and lines[extra].startswith(b"\\"):
+            self.note(extra, ProblemKind.MARKER, 'not a marker: it needs the form "\\ No newline at end of file"')
         if body.blank is not None:
             self.note(body.blank, ProblemKind.BLANK_CONTEXT, "a blank context line without its leading space")
         sound = body.complete and extra == end
@@ -208,15 +228,24 @@ class _Reader:
         header, start = self.lines[at], at
         forward = binary.read_hunk(self.lines, at + 1)
         if forward is None:
-            self.note(at, ProblemKind.BINARY_DATA, "a binary patch without data")
-            section.damaged = True
+            self._damage(at, section, ProblemKind.BINARY_DATA, "a binary patch without data")
             return at + 1
         at = self._end_of_data(forward[1])
         reverse = binary.read_hunk(self.lines, at)
         if reverse is not None:
             at = self._end_of_data(reverse[1])
         section.binary = BinaryData(start + 1, header, forward[0], reverse[0] if reverse else None)
+        for read in (forward, reverse):
+            if read is not None:
+                self._check_data(read[0])
         return at
+
+    def _check_data(self, hunk: BinaryHunk) -> None:
+        """Git inflates the data of both directions when it reads a patch, and so must we: see `forms`."""
+        try:
+            self.inflated += len(binary.inflate(hunk, MAX_INFLATED_BYTES - self.inflated))
+        except InputError as error:
+            self.note(hunk.row - 1, ProblemKind.BINARY_DATA, error.problem)
 
     def _end_of_data(self, at: int) -> int:
         if at < len(self.lines) and is_blank_line(self.lines[at]):

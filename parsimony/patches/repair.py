@@ -9,15 +9,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from parsimony.patches.hunks import HUNK_HEADER, count
-from parsimony.patches.model import BinaryData, FilePatch, Hunk, Patch, ProblemKind, show
+from parsimony.patches.model import BinaryData, ChangeKind, FilePatch, Hunk, Patch, ProblemKind, show
 
 _CRLF = b"\r\n"
 _MENDED_BY_RENDERING = {
     ProblemKind.FINAL_NEWLINE: "final line feed added",
     ProblemKind.BYTE_ORDER_MARK: "byte order mark taken off",
     ProblemKind.BINARY_END: "blank line after binary data added",
+    ProblemKind.HEADER_GAP: "lines between the headers of a file left out",
     ProblemKind.BLANK_GAP: "blank lines between hunks left out",
 }
+_MODE_LINES = {ChangeKind.ADD: b"new file mode 100644", ChangeKind.DELETE: b"deleted file mode 100644"}
 
 
 def render(files: Iterable[FilePatch]) -> bytes:
@@ -56,6 +58,24 @@ def drop_dataless(files: tuple[FilePatch, ...]) -> tuple[tuple[FilePatch, ...], 
     """Without the sections of binary files that bring no data: they make git refuse the whole patch."""
     kept = tuple(file for file in files if not file.dataless)
     return kept, [f"binary file without data left out: {show(file.path)}" for file in files if file.dataless]
+
+
+def complete_modes(files: tuple[FilePatch, ...]) -> tuple[tuple[FilePatch, ...], list[str]]:
+    """With "new file mode" and "deleted file mode" lines where "/dev/null" says that they belong.
+
+    Without them git looks for a file dev/null, or makes one.
+    """
+    repairs: list[str] = []
+    out: list[FilePatch] = []
+    for file in files:
+        line = _MODE_LINES.get(file.kind)
+        if line is not None and file.git and not any(one.startswith(line[:12]) for one in file.header):
+            end = b"\r\n" if file.header[0].endswith(b"\r\n") else b"\n"
+            out.append(replace(file, header=(file.header[0], line + end, *file.header[1:])))
+            repairs.append(f"{line.decode()} added: {show(file.path)}")
+        else:
+            out.append(file)
+    return tuple(out), repairs
 
 
 def recount(files: tuple[FilePatch, ...]) -> tuple[tuple[FilePatch, ...], list[str]] | None:

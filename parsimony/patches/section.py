@@ -20,6 +20,12 @@ _MOVES = {
     b"copy to ": (ChangeKind.COPY, "new"),
 }
 _OTHER = (b"similarity index ", b"dissimilarity index ")
+_MODE_OF = {ChangeKind.ADD: b"new file mode ", ChangeKind.DELETE: b"deleted file mode "}
+
+
+def is_extended_header(line: bytes) -> bool:
+    """Whether this is a line that git writes between "diff --git" and "--- ", and that changes what a section does."""
+    return line.startswith((*_MODES, *_MOVES))
 
 
 class Notes(Protocol):
@@ -85,6 +91,14 @@ class Section:
         if match is not None:
             self._index = match[1].lower(), match[2].lower(), int(match[3], 8) if match[3] else None
 
+    def _whole_ids(self) -> bool:
+        return self._index is not None and all(len(blob) in (40, 64) for blob in self._index[:2])
+
+    @property
+    def has_mode(self) -> bool:
+        """Whether the extended headers state a mode of their own."""
+        return bool(self._modes)
+
     def would_accept(self, old: bytes, new: bytes) -> bool:
         """Whether "--- " and "+++ " lines speak of the file that the "diff --git" line names."""
         if self._line_names is None:
@@ -105,9 +119,11 @@ class Section:
         """What the section says as a whole."""
         kind = self._kind()
         old_name, new_name = self._name("old"), self._name("new")
-        moved = kind in (ChangeKind.RENAME, ChangeKind.COPY)
+        moved = self._move_kind is not None
         old_path = self._moves.get("old") if moved else old_name and strip_prefix(old_name)
         new_path = self._moves.get("new") if moved else new_name and strip_prefix(new_name)
+        if kind is ChangeKind.MODIFY and self.git and old_name and new_name and not _same_file(old_name, new_name):
+            kind = ChangeKind.RENAME  # as git reads it
         self._check(kind, old_path, new_path)
         index_mode = self._index[2] if self._index else None
         line_names = self._line_names or ()
@@ -162,7 +178,20 @@ class Section:
             self._contradiction("new, and names an old one")
         if kind is ChangeKind.DELETE and self.git and self.new_side and not self.new_side.absent:
             self._contradiction("deleted, and names a new one")
+        if self.hunks and (self.old_side is None or self.new_side is None):
+            note(self.at, ProblemKind.NAMES, 'hunks without "--- " and "+++ " lines')
+        if self.binary is not None and not self._whole_ids():
+            note(self.at, ProblemKind.BINARY_IDS, "binary data without the whole blob ids of an index line")
+        if self.git and self._move_kind is None and kind in _MODE_OF and _MODE_OF[kind] not in self._modes:
+            note(self.at, ProblemKind.MISSING_MODE, f'no "{_MODE_OF[kind].decode().strip()}" line')
         changes = self.hunks or self.binary or self.dataless or self.damaged
         metadata = kind is not ChangeKind.MODIFY or b"new mode " in self._modes
-        if not changes and not (self.git and metadata):
+        if not changes and (self.new_side is not None or not (self.git and metadata)):
             note(self.at, ProblemKind.EMPTY_SECTION, "a section that changes nothing")
+
+
+def _same_file(old_name: bytes, new_name: bytes) -> bool:
+    """Whether two names are one path behind two prefixes, whatever these are."""
+    return (
+        strip_prefix(old_name) == strip_prefix(new_name) or old_name.partition(b"/")[2] == new_name.partition(b"/")[2]
+    )

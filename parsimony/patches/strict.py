@@ -23,10 +23,12 @@ _BASE_MEND = "make the patch against this base"
 
 Base = Mapping[bytes, bytes] | Callable[[bytes], bytes | None]
 
-# What a strict reading refuses: all but a missing final line feed, text between hunks, lines beyond the counts, and no
-# blank line after binary data at the end.
+# What a strict reading refuses: all but what leaves no doubt (no final line feed, no blank line after binary data at
+# the end, no mode of a new file) and what the rule of the footprint passes over (text between hunks, lines beyond the
+# counts of one).
 _FATAL = frozenset(ProblemKind) - {
     ProblemKind.FINAL_NEWLINE,
+    ProblemKind.MISSING_MODE,
     ProblemKind.EXTRA_CONTEXT,
     ProblemKind.EXTRA_EDITS,
     ProblemKind.BLANK_GAP,
