@@ -90,7 +90,10 @@ async def execute(
     inputs: Inputs,
     observer: Observer,
 ) -> tuple[RunEnding, str]:
-    """Have the `pending` keys of the recorder's work executed and recorded. What an earlier driver of this run left is removed first."""
+    """Have the `pending` keys of the recorder's work executed and recorded.
+
+    What an earlier driver of this run left behind is removed first.
+    """
     if not pending:
         return RunEnding.COMPLETED, ""
     await engine.reap(session.run_id)
