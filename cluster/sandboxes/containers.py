@@ -46,6 +46,10 @@ class ContainerSandbox:
         """See `Sandbox`."""
         return (await self._images.find(_named(image))).digest
 
+    async def images(self) -> frozenset[str]:
+        """Names of the images that need not be pulled."""
+        return await self._workers.call(self._engine.references)
+
     async def run(self, request: ExecutionRequest) -> SandboxResult:
         """See `Sandbox`."""
         reference = _named(request.image)

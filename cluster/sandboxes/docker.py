@@ -79,6 +79,13 @@ class DockerEngine:
             except docker.errors.APIError as error:
                 raise pull_fault(reference, _said(error)) from error
 
+    def references(self) -> frozenset[str]:
+        """See `Engine`."""
+        with _asking("listing images"):
+            rows = self._api.images()
+        names = {name for row in rows for kind in ("RepoTags", "RepoDigests") for name in row.get(kind) or ()}
+        return frozenset(name for name in names if "<none>" not in name) | {row["Id"] for row in rows}
+
     def create(self, name: str, config: Mapping[str, object]) -> str:
         """See `Engine`."""
         with _asking(f"creating {name}"):

@@ -86,6 +86,10 @@ class Engine(Protocol):
         """Bring an image here; raises ImagePullFailed, PermanentError when there is none."""
         ...
 
+    def references(self) -> frozenset[str]:
+        """Every tag, digest and id by which an image that is here can be asked for."""
+        ...
+
     def create(self, name: str, config: Mapping[str, object]) -> str:
         """Create a container and return its id; raises NameTaken, ImageMissing."""
         ...

@@ -9,7 +9,7 @@ from typing import Final
 from cluster.sandboxes.engine import Engine, Image, ImageMissing
 from parsimony.errors import ImagePullFailed
 
-PATIENCE_S: Final = 3600.0
+PATIENCE_S: Final = 1500.0
 """Seconds that a pull may take: an engine waits without end for a registry that has gone silent."""
 
 

@@ -227,6 +227,12 @@ def test_an_image_that_is_not_anywhere(bench: Bench) -> None:
         bench.do(bench.sandbox.environment_digest("Not A Reference"))
 
 
+def test_the_images_that_are_here(bench: Bench) -> None:
+    here = bench.do(bench.sandbox.images())  # type: ignore[attr-defined]
+    assert bench.image in here
+    assert not any("<none>" in name for name in here)
+
+
 def test_an_image_without_a_shell(bench: Bench, client: Any) -> None:
     tag = f"parsimony-test-{uuid.uuid4().hex[:8]}"
     empty = io.BytesIO()

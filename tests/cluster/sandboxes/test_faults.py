@@ -79,6 +79,9 @@ class MemoryEngine:
         time.sleep(0.02)
         self.images[reference] = IMAGE
 
+    def references(self) -> frozenset[str]:
+        return frozenset(self.images)
+
     def create(self, name: str, config: Mapping[str, object]) -> str:
         if name in self.containers:
             raise NameTaken(name)
