@@ -121,12 +121,11 @@ class _Reader:
         if finish is None:
             self._judge_broken_off(name, run)
             return
-        started, finished = _number(finish.get("started")), _number(finish.get("finished"))
-        if (started, finished) != (run.started, run.finished):
-            self._verdicts.forged(
-                f"{name}: {run.started} tests started, {run.finished} finished; told were {started} and {finished}"
-            )
-        elif run.open_tests:
+        for text in run.miscounted:
+            self._verdicts.forged(f"{name}: {text}")
+        if run.unfinished_runs:
+            self._verdicts.broken(f"{name}: {run.unfinished_runs} runs in it ended without a word")
+        if run.open_tests:
             some = ", ".join(sorted(run.open_tests)[:3])
             self._verdicts.broken(f"{name}: {len(run.open_tests)} tests were started and not finished ({some})")
         failures = sum(1 for result in run.results.values() if result.status in (TestStatus.FAILED, TestStatus.ERROR))
@@ -159,12 +158,14 @@ class _Reader:
 
 
 class _Run:
-    """The events of one session.
+    """The events of one session: one run of a test runner, or several in one process.
 
     Attributes:
         results, labels: by test id, canaries taken out.
         passing_canaries, failing_canaries: the statuses that the canaries came out with.
-        started, finished: how many starts and results there were, canaries included.
+        started, finished: how many starts and results there were in the current run, canaries included.
+        miscounted: where a run's own counts are not these.
+        unfinished_runs: how many runs before the last one did not say that they were finished.
         open_tests: ids of tests that were started and have no result.
         finish: the last event, if it is the word that the session is finished.
         odd: what no reporter would send.
@@ -177,10 +178,13 @@ class _Run:
         self.passing_canaries: list[TestStatus] = []
         self.failing_canaries: list[TestStatus] = []
         self.started = self.finished = 0
+        self.miscounted: list[str] = []
+        self.unfinished_runs = 0
         self.finish: Json | None = None
         self.odd: list[str] = []
         self.troubles: list[str] = []
         self._open: dict[str, int] = {}
+        self._begun = False
 
     @property
     def open_tests(self) -> list[str]:
@@ -190,6 +194,10 @@ class _Run:
     def take(self, event: Json) -> None:
         """One event, in order."""
         kind = event.get("event")
+        if kind == "session":
+            self.unfinished_runs += self._begun and self.finish is None
+            self._begun = True
+            self.started = self.finished = 0
         self.finish = event if kind == "finish" else None
         test_id = event.get("id")
         if kind == "start" and isinstance(test_id, str):
@@ -202,7 +210,12 @@ class _Run:
             self._result(test_id, event)
         elif kind == "trouble":
             self.troubles.append(str(event.get("message"))[:300])
-        elif kind not in ("session", "loaded", "finish"):
+        elif kind == "finish":
+            told = _number(event.get("started")), _number(event.get("finished"))
+            if told != (self.started, self.finished):
+                text = f"{self.started} tests started, {self.finished} finished; told were {told[0]} and {told[1]}"
+                self.miscounted.append(text)
+        elif kind not in ("session", "loaded"):
             self.odd.append(f"an event of the unknown kind {str(kind)[:40]!r}")
 
     def _result(self, test_id: str, event: Json) -> None:

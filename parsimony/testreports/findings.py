@@ -134,8 +134,11 @@ class Findings:
         # Unknown code beside known code is what generators of code make (attrs, doubles of functions).
         if worst is Blame.CANDIDATE or (worst is Blame.UNKNOWN and Blame.KNOWN not in blames):
             verdicts.forged(text)
-        else:
-            verdicts.note(text)
+        elif any(self._is_in_tree(origin.get("file")) for origin in origins):
+            verdicts.note(text)  # what the image's own code does to its runners is nobody's news
+
+    def _is_in_tree(self, path: object) -> bool:
+        return isinstance(path, str) and bool(self._tree) and path.startswith(self._tree)
 
     def _blame(self, origin: dict[str, object]) -> Blame:
         path = origin.get("file")
@@ -143,7 +146,7 @@ class Findings:
             return Blame.UNKNOWN
         if path in self._changed or (path, origin.get("name"), origin.get("line")) in self._misplaced:
             return Blame.CANDIDATE
-        if not self._tree or not path.startswith(self._tree):
+        if not self._is_in_tree(path):
             return Blame.KNOWN
         relative = path[len(self._tree) :]
         if self._candidate_files is not None:

@@ -75,15 +75,17 @@ class Session:
         if number != expected or mac != self._sign(number + b" " + body)[:32]:
             self.bad_frames += 1
             return
+        self.events.append(body)
+        if self.first is None or b'"loaded"' in body[:24]:
+            self._look_into(body)
+
+    def _look_into(self, body):
+        """The first event and those of the kind `loaded` are needed here; all others only pass through."""
         try:
             event = json.loads(body.decode("ascii"))
         except (ValueError, RecursionError):
-            self.bad_frames += 1
-            return
-        if not isinstance(event, dict):
-            self.bad_frames += 1
-            return
-        self.events.append(body)
+            event = None
+        event = event if isinstance(event, dict) else {}
         if self.first is None:
             self.first = event
         if event.get("event") == "loaded":

@@ -31,28 +31,25 @@ def check(session, started_at, tree):
     """
     core, origins, tests = _named(session.loaded)
     result = {
-        "changed": sorted(path for path in {*core, *(path for path, _, _ in origins)} if _written(path, started_at)),
+        "changed": sorted(path for path in {*core, *(origin[0] for origin in origins)} if _written(path, started_at)),
         "changed_tests": sorted(path for path in tests if _written(path, session.connected_at)),
         "foreign": {},
         "misplaced": [],
         "unread": [],
     }
-    outside = [place for place in origins if not _within(place[0], tree)]
-    paths = sorted({*core, *(path for path, _, _ in outside)})
+    outside = sorted(origin for origin in origins if not _within(origin[0], tree))
+    paths = sorted({*core, *(origin[0] for origin in outside)})
     known = _inventories(session.first or {}, paths, started_at, tree)
-    for path in paths:
-        if known.get(path) is None:
-            result["unread"].append(path)
+    result["unread"] = [path for path in paths if known.get(path) is None]
     for path, functions in core.items():
-        held = known.get(path)
-        if held is not None:
-            digests = set(held["digests"])
-            missing = sorted(name for each, name in functions.items() if each not in digests)
+        if known.get(path) is not None:
+            missing = functions.keys() - set(known[path]["digests"])
             if missing:
-                result["foreign"][path] = missing
-    for path, name, line in sorted(outside):
+                result["foreign"][path] = sorted(functions[each] for each in missing)
+    for path, name, line, digest in outside:
         held = known.get(path)
-        if held is not None and [name, line] not in held["places"]:
+        # The code of plugins is not compared as a whole: pytest rewrites their assertions.
+        if held is not None and ([name, line] not in held["places"] or (path in core and digest not in held["digests"])):
             result["misplaced"].append([path, name, line])
     return result
 
@@ -61,18 +58,21 @@ def _named(loaded):
     core, origins, tests = {}, set(), set()
     for event in loaded:
         for path, functions in _items(event.get("code")):
-            if isinstance(functions, dict):
-                core.setdefault(path, {}).update(
-                    (each, name) for each, name in functions.items() if isinstance(name, str)
-                )
+            for digest, name in _items(functions):
+                core.setdefault(path, {})[digest] = str(name)
         for finding in _list(event.get("findings")):
             for origin in _list(finding.get("origins") if isinstance(finding, dict) else None):
-                if isinstance(origin, dict) and isinstance(origin.get("file"), str) and os.path.isabs(origin["file"]):
-                    name, line = origin.get("name"), origin.get("line")
-                    if isinstance(name, str) and isinstance(line, int):
-                        origins.add((origin["file"], name, line))
+                origins.add(_origin(origin if isinstance(origin, dict) else {}))
         tests.update(path for path in _list(event.get("tests")) if isinstance(path, str))
+    origins.discard(None)
     return core, origins, tests
+
+
+def _origin(origin):
+    path, line = origin.get("file"), origin.get("line")
+    if isinstance(path, str) and os.path.isabs(path) and isinstance(line, int):
+        return path, str(origin.get("name")), line, str(origin.get("digest"))
+    return None
 
 
 def _items(value):

@@ -8,11 +8,12 @@ of the run are as without them.
 
 import ast
 import os
+import pathlib
 import sys
 import types
 
 import pytest
-from _pytest import fixtures
+from _pytest import fixtures, runner
 from _pytest.assertion import rewrite
 from _pytest.runner import runtestprotocol
 
@@ -46,7 +47,7 @@ MUST_HOLD = (
 
 
 class CanaryModule(pytest.Module):
-    """A test module that is not on disk."""
+    """A test module without the code of a file."""
 
     def _getobj(self):
         return types.ModuleType("parsimony_canaries")
@@ -58,46 +59,55 @@ def run(session, names, beside):
     Args:
         session: the pytest session.
         names: {"pass": name, "fail": name}.
-        beside: path of a test file: the canaries stand in the same folder and see the same conftest files.
+        beside: path of a test file: the canaries stand in its place and see the same conftest files.
 
     Returns:
         [(id, [test reports])]: those of set-up, call and tear-down, as they were made.
     """
-    folder = os.path.dirname(beside) if beside else str(session.config.rootdir)
     kept = session._setupstate
     session._setupstate = type(kept)()  # a session that was stopped has the last test's fixtures still up
     try:
         results = []
         for kind in ("pass", "fail"):
-            item = _item(session, os.path.join(folder, "test_%s.py" % names[kind]), "test_" + names[kind], BODIES[kind])
-            results.append((item.nodeid, runtestprotocol(item, log=False, nextitem=None)))
+            item = _item(session, beside or str(session.config.rootdir), names[kind], BODIES[kind])
+            reports = runtestprotocol(item, log=False, nextitem=None)
+            if not any(report.when == "call" for report in reports):
+                reports = [_call_alone(item)]  # a hook of the project's has kept a test that it does not know from starting
+            results.append((item.nodeid, reports))
         return results
     finally:
         session._setupstate = kept
 
 
+def _call_alone(item):
+    def call():
+        item.ihook.pytest_runtest_call(item=item)
+
+    info = runner.CallInfo.from_call(call, "call")
+    return item.ihook.pytest_runtest_makereport(item=item, call=info)
+
+
 def _item(session, path, name, body):
-    module = _make(CanaryModule, session, path)
+    folder = os.path.dirname(os.path.relpath(path, str(session.config.rootdir))).replace(os.sep, "/")
+    module = _module(session, path, "%s/test_%s.py" % (folder, name) if folder else "test_%s.py" % name)
     # No fixtures at all: an autouse fixture may want things that only the project's own tests have.
     try:
         info = fixtures.FuncFixtureInfo((), (), [], {})
     except TypeError:  # before pytest 4.2
         info = fixtures.FuncFixtureInfo((), [], {})
-    options = {"name": name, "callobj": body, "fixtureinfo": info}
+    options = {"name": "test_" + name, "callobj": body, "fixtureinfo": info}
     if hasattr(pytest.Function, "from_parent"):
         return pytest.Function.from_parent(module, **options)
     return pytest.Function(parent=module, **options)
 
 
-def _make(kind, session, path):
-    if not hasattr(kind, "from_parent"):
-        return kind(_local(path), session)
+def _module(session, path, nodeid):
+    if not hasattr(CanaryModule, "from_parent"):
+        return CanaryModule(_local(path), session, nodeid=nodeid)
     try:
-        from pathlib import Path
-
-        return kind.from_parent(session, path=Path(path))
+        return CanaryModule.from_parent(session, path=pathlib.Path(path), nodeid=nodeid)
     except TypeError:  # before pytest 7
-        return kind.from_parent(session, fspath=_local(path))
+        return CanaryModule.from_parent(session, fspath=_local(path), nodeid=nodeid)
 
 
 def _local(path):

@@ -25,6 +25,7 @@ except ImportError:
         from hashlib import sha256
 
 GREETING_SECONDS = 20.0
+RUNNERS = ("pytest", "_pytest", "py", "pluggy", "unittest")
 OPEN = {}
 HIGH_DESCRIPTOR = 230  # above what tests count, close or duplicate to; below the 1024 of select()
 
@@ -51,7 +52,8 @@ class Client:
         canaries: {"pass": name, "fail": name}.
         tree: the work tree, an absolute path, or "".
         startup: files of the work tree that had been loaded before the session was opened.
-        send: takes one event, a dictionary of JSON values. Never raises: once the witness is gone, events are dropped.
+        send: takes one event, a dictionary of JSON values. `wait=True`: it may go out together with the next one.
+            Never raises: once the witness is gone, events are dropped.
     """
 
     def __init__(self, canaries, tree, send):
@@ -92,17 +94,20 @@ def connect(path):
 def _sender(link, sign):
     encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
     transmit, current_process, owner, lock = link.sendall, os.getpid, os.getpid(), threading.Lock()
-    state = {"sequence": 0, "open": True}
+    state = {"sequence": 0, "open": True, "waiting": b""}
 
-    def send(event):
+    def send(event, wait=False):
         if current_process() != owner or not state["open"]:
             return
         with lock:
             try:
-                signed = b"%d %s" % (state["sequence"], encode(event).encode("ascii"))
-                number, _, body = signed.partition(b" ")
-                transmit(b"%s %s %s\n" % (number, sign(signed)[:32], body))
+                number = b"%d" % state["sequence"]
+                body = encode(event).encode("ascii")
+                state["waiting"] += b"%s %s %s\n" % (number, sign(number + b" " + body)[:32], body)
                 state["sequence"] += 1
+                if not wait:
+                    lines, state["waiting"] = state["waiting"], b""
+                    transmit(lines)
             except (OSError, ValueError, TypeError):
                 # Half a line may be out: the witness must not take what follows for its rest.
                 state["open"] = False
@@ -123,12 +128,15 @@ def _moved_up(link):
 
 
 def _loaded_from(tree):
-    """Files of the work tree among those of the loaded modules, unless a script of the work tree was started."""
+    """Files of the work tree among those of the loaded modules, unless a script of the work tree was started. When the
+    project is a test runner itself, its own modules are no surprise."""
     folder = os.path.join(os.path.realpath(tree), "")
     files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
     inside = {name: os.path.realpath(file) for name, file in files.items() if isinstance(file, str)}
     inside = {name: file for name, file in inside.items() if file.startswith(folder)}
-    return [] if "__main__" in inside else sorted(set(inside.values()))
+    if "__main__" in inside:
+        return []
+    return sorted({file for name, file in inside.items() if name.partition(".")[0] not in RUNNERS})
 
 
 def _line(link):

@@ -11,6 +11,7 @@ import builtins
 import functools
 import os
 import sys
+import time
 from operator import attrgetter, is_, itemgetter
 from types import CodeType, FunctionType, MethodType, ModuleType
 
@@ -31,25 +32,25 @@ class Watched:
     """Entries of mappings and code of functions, by identity. Comparing is a matter of a tenth of a millisecond."""
 
     def __init__(self):
-        self._groups = []  # (getter of several keys, mapping, values that have to be there, keys, name, package)
-        self._functions, self._codes, self._names = [], [], []  # side by side: function, its code, (name, package)
+        self._groups = []  # (getter of several keys, mapping, values that have to be there, keys, name)
+        self._functions, self._codes, self._names = [], [], []  # side by side
 
-    def hold(self, mapping, members, name, package):
+    def hold(self, mapping, members, name):
         """Remember `members` of a mapping."""
         if members:
             # One key more, so that the getter gives a tuple for a single member as well.
             keys, values = (*members, next(iter(members))), (*members.values(), next(iter(members.values())))
-            self._groups.append((itemgetter(*keys), mapping, values, keys, name, package))
+            self._groups.append((itemgetter(*keys), mapping, values, keys, name))
 
-    def hold_code(self, function, name, package):
+    def hold_code(self, function, name):
         """Remember the code of a function."""
         self._functions.append(function)
         self._codes.append(function.__code__)
-        self._names.append((name, package))
+        self._names.append(name)
 
     def differences(self):
-        """(name, what stands there now, package) of everything that is not what it was."""
-        for getter, mapping, values, keys, name, package in self._groups:
+        """(name, what stands there now) of everything that is not what it was."""
+        for getter, mapping, values, keys, name in self._groups:
             try:
                 same = all(map(is_, getter(mapping), values))
             except KeyError:
@@ -58,41 +59,43 @@ class Watched:
                 for key, value in zip(keys, values):
                     now = mapping.get(key)
                     if now is not value and now is not None:
-                        yield "%s.%s" % (name, key), now, package
+                        yield "%s.%s" % (name, key), now
         if not all(map(is_, map(CODE_OF, self._functions), self._codes)):
-            for function, code, (name, package) in zip(self._functions, self._codes, self._names):
+            for function, code, name in zip(self._functions, self._codes, self._names):
                 if function.__code__ is not code:
-                    yield name, function.__code__, package
+                    yield name, function.__code__
 
 
 class Guard:
     """The functions of a runner as they were when it was loaded.
 
     Attributes:
-        code: {file: {digest of a code object: name}} of the core, for a comparison with the disk.
+        code: {file: {digest of a code object: name}} of what is watched exactly, for a comparison with the disk.
     """
 
     def __init__(self, tree):
         self._real = {}
         self.set_tree(tree)
-        self._core, self._rest = Watched(), Watched()
+        self._hot, self._rest = Watched(), Watched()
         self._modules = set()
         self._seen = {}  # (name, id of what stands there) -> that object, kept so that no other gets its id
         self._told = set()  # (kind, name, files of the origins)
         self.code = {}
         self._pending = []
-        self._core.hold(vars(builtins), {name: getattr(builtins, name) for name in NAMES_IN_BUILTINS}, "builtins", "")
+        self._clock = time.perf_counter
+        self._next_full = 0.0
+        self._hot.hold(vars(builtins), {name: getattr(builtins, name) for name in NAMES_IN_BUILTINS}, "builtins")
 
     def set_tree(self, tree):
         """The work tree, an absolute path or ""."""
         self._tree = os.path.join(os.path.realpath(tree), "") if tree else None
 
-    def watch(self, names, core=False):
+    def watch(self, names, hot=False, exact=False):
         """Remember modules that are loaded; a name that is not loaded is passed over. Modules are watched once.
 
-        The core is what an outcome passes through: it is looked at after each test, and its code goes into `code`.
+        `hot`: it is compared at each look, however short the tests are. `exact`: its code goes into `code`.
         """
-        watched = self._core if core else self._rest
+        watched = self._hot if hot else self._rest
         for name in names:
             module = sys.modules.get(name)
             if not isinstance(module, ModuleType) or name in self._modules:
@@ -100,20 +103,31 @@ class Guard:
             self._modules.add(name)
             package = _package_of(name)
             members = {key: value for key, value in vars(module).items() if isinstance(value, (type, FunctionType))}
-            watched.hold(vars(module), members, name, package)
+            watched.hold(vars(module), members, name)
             for key, value in members.items():
                 if getattr(value, "__module__", None) == name:
-                    self._watch_member(watched, value, "%s.%s" % (name, key), package)
+                    self._watch_member(watched, value, "%s.%s" % (name, key), package, exact)
 
     def watch_entry(self, mapping, key, name):
-        """Remember one entry of a mapping, as part of the core."""
-        self._core.hold(mapping, {key: mapping[key]}, name, "")
+        """Remember one entry of a mapping, and what it consists of when it is a class or a function; it is hot."""
+        value, package = mapping[key], _package_of(name)
+        self._hot.hold(mapping, {key: value}, name)
+        if isinstance(value, (type, FunctionType)):
+            self._watch_member(self._hot, value, "%s.%s" % (name, key), package, exact=False)
 
     def changes(self, everything=True):
-        """Findings that are new since the last call; without `everything` the core alone is looked at."""
-        for watched in (self._core, self._rest) if everything else (self._core,):
-            for name, now, package in watched.differences():
-                self._changed(name, now, package)
+        """Findings that are new since the last call.
+
+        Without `everything` what is not hot is compared only as often as it takes a fortieth of the time.
+        """
+        begin = self._clock()
+        full = everything or begin >= self._next_full
+        for watched in (self._hot, self._rest) if full else (self._hot,):
+            for name, now in watched.differences():
+                self._changed(name, now)
+        if full:
+            end = self._clock()
+            self._next_full = end + 40 * (end - begin)
         found, self._pending = self._pending, []
         return found
 
@@ -146,41 +160,42 @@ class Guard:
     def _is_of(self, path, package):
         return bool(package) and self.real(path).startswith(package)
 
-    def _changed(self, name, now, package):
-        if (name, id(now)) in self._seen:
-            return
-        self._seen[name, id(now)] = now
-        # Runners patch themselves in places (pytest's legacypath): their own code in the place of their own code.
-        if not package or not all(self._is_of(str(place["file"]), package) for place in origins(now)):
+    def _changed(self, name, now):
+        if (name, id(now)) not in self._seen:
+            self._seen[name, id(now)] = now
             self.add("replaced", name, now)
 
-    def _watch_member(self, watched, value, name, package):
+    def _watch_member(self, watched, value, name, package, exact):
         if isinstance(value, FunctionType):
-            self._watch_function(watched, value, name, package)
+            self._watch_function(watched, value, name, package, exact)
             return
         held = {key: each for key, each in vars(value).items() if isinstance(each, DESCRIPTORS)}
-        watched.hold(vars(value), held, name, package)
+        watched.hold(vars(value), held, name)
         for key, each in held.items():
             for function in _functions_of(each):
-                self._watch_function(watched, function, "%s.%s" % (name, key), package)
+                self._watch_function(watched, function, "%s.%s" % (name, key), package, exact)
 
-    def _watch_function(self, watched, function, name, package):
+    def _watch_function(self, watched, function, name, package, exact):
         ours = False
         for each in _unwrapped(function):
-            watched.hold_code(each, name, package)
+            watched.hold_code(each, name)
             path = each.__code__.co_filename
             if self._is_of(path, package):
                 ours = True
-                if watched is self._core:
+                if exact:
                     self.code.setdefault(path, {})[digest(each.__code__)] = name
         if not ours and self.within_tree(function.__code__.co_filename):
-            self._changed(name, function, package)  # somebody was here before us
+            self._changed(name, function)  # somebody was here before us
 
 
 def _package_of(name):
-    """What the paths of a module's top-level package begin with: its folder, or its only file."""
-    file = os.path.realpath(getattr(sys.modules.get(name.partition(".")[0]), "__file__", None) or "")
-    return os.path.join(os.path.dirname(file), "") if os.path.basename(file) == "__init__.py" else file
+    """What the paths of a runner's code begin with: the folder of its top-level package, or its only file."""
+    found = []
+    top = name.partition(".")[0]
+    for each in ("pytest", "_pytest") if top in ("pytest", "_pytest") else (top,):
+        file = os.path.realpath(getattr(sys.modules.get(each), "__file__", None) or "")
+        found.append(os.path.join(os.path.dirname(file), "") if os.path.basename(file) == "__init__.py" else file)
+    return tuple(found)
 
 
 def _functions_of(value):
@@ -200,8 +215,8 @@ def _unwrapped(function):
 
 
 def origins(*objects):
-    """Where the code of callables comes from, as [{"file", "name", "line"}]: through wrappers, closures, partial
-    functions, bound methods and doubles. Objects without Python code give {"file": None, "name": type}."""
+    """Where the code of callables comes from, as [{"file", "name", "line", "digest"}]: through wrappers, closures,
+    partial functions, bound methods and doubles. Objects without Python code give {"file": None, "name": type}."""
     found, seen, queue = [], set(), list(objects)
     while queue and len(seen) < MAX_STEPS and len(found) < MAX_ORIGINS:
         value = queue.pop(0)
@@ -210,13 +225,18 @@ def origins(*objects):
         seen.add(id(value))
         code = value if isinstance(value, CodeType) else getattr(value, "__code__", None)
         if isinstance(code, CodeType):
-            place = {"file": code.co_filename, "name": code.co_name, "line": code.co_firstlineno}
+            place = place_of(code)
             if place not in found:
                 found.append(place)
         queue.extend(_inside(value))
     if not found:
         found.extend({"file": None, "name": type(value).__name__, "line": 0} for value in objects)
     return found
+
+
+def place_of(code):
+    """Where a code object says that it stands, and what it is."""
+    return {"file": code.co_filename, "name": code.co_name, "line": code.co_firstlineno, "digest": digest(code)}
 
 
 def _inside(value):

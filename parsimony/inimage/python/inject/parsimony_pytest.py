@@ -5,28 +5,41 @@ turned around on the way. Findings only; the reader on our side judges them. PYT
 import os
 import sys
 import threading
+from operator import attrgetter, is_
 from types import FrameType, FunctionType, MethodType, ModuleType
 
 import pytest
 from _pytest import outcomes
 
-from parsimony_guard import Guard, origins
+from parsimony_guard import Guard, origins, place_of
 
+# What an outcome passes through between the test and its report.
+HOT = (
+    "_pytest.runner", "_pytest.reports", "_pytest.skipping", "pluggy.callers", "pluggy._callers", "pluggy._execution",
+    "pluggy._result", "parsimony_pytest",
+)  # fmt: skip
 CORE = (
-    "_pytest.runner", "_pytest.reports", "_pytest.python", "_pytest.skipping", "_pytest.unittest", "_pytest.outcomes",
-    "_pytest.python_api", "_pytest.raises", "_pytest.assertion.rewrite", "pytest",
-    "unittest.case", "unittest.suite", "unittest.result", "unittest.async_case",
-    "parsimony_channel", "parsimony_code", "parsimony_guard", "parsimony_reporter", "parsimony_pytest",
+    "_pytest.python", "_pytest.unittest", "_pytest.outcomes", "_pytest.assertion.rewrite", "_pytest.python_api",
+    "_pytest.raises", "unittest.case", "unittest.suite", "unittest.result", "unittest.async_case",
+    "parsimony_channel", "parsimony_code", "parsimony_guard", "parsimony_reporter",
 )  # fmt: skip
 AROUND = (
-    "_pytest.main", "_pytest.nodes", "_pytest.config", "_pytest.fixtures", "_pytest.doctest", "_pytest.subtests",
+    "pytest", "_pytest.main", "_pytest.nodes", "_pytest.config", "_pytest.fixtures", "_pytest.doctest", "_pytest.subtests",
     "_pytest._code.code", "_pytest.assertion", "_pytest.assertion.util", "doctest",
+)  # fmt: skip
+# Classes and functions of modules that are not hot as a whole.
+HOT_MEMBERS = (
+    ("_pytest.python", "Function", "pytest_pyfunc_call"),
+    ("_pytest.unittest", "TestCaseFunction"),
+    ("unittest.case", "TestCase", "_Outcome"),
+    ("pytest", "raises", "fail", "skip", "xfail", "approx", "Function"),
 )  # fmt: skip
 HOOKS = (
     "pytest_runtest_protocol", "pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown",
     "pytest_runtest_makereport", "pytest_runtest_logreport", "pytest_pyfunc_call", "pytest_report_teststatus",
     "pytest_collection_modifyitems", "pytest_pycollect_makeitem", "pytest_runtestloop",
 )  # fmt: skip
+FUNCTION_OF = attrgetter("function")
 
 
 class Evidence:
@@ -41,6 +54,7 @@ class Evidence:
         self.tree, self.last_path = tree, None
         self._manager = manager
         self._guard = Guard(tree)
+        self._hot_members = set()
         self._watch()
         for name in HOOKS:
             if hasattr(manager.hook, name):
@@ -55,7 +69,7 @@ class Evidence:
             self._own_folders.append(os.path.dirname(file) if file.endswith("__init__.py") else file)
         self._listening = False
         self._asked_for = set()  # files of plugins that the image or the project's own configuration names
-        self._hook_code = {}
+        self._hooks = {}  # name -> its implementations and their functions, as they were at the last look
         self._test_code = {}
         self._raised = {}  # id -> an exception came out of the test itself
         self._made = {}  # id -> status of the call phase when its report was made
@@ -78,7 +92,13 @@ class Evidence:
 
     def _watch(self):
         pluggy = sorted(name for name in sys.modules if name.partition(".")[0] == "pluggy")  # its parts have moved often
-        self._guard.watch((*CORE, *pluggy), core=True)
+        for module, *members in HOT_MEMBERS:
+            for member in members:
+                if hasattr(sys.modules.get(module), member) and (module, member) not in self._hot_members:
+                    self._hot_members.add((module, member))
+                    self._guard.watch_entry(vars(sys.modules[module]), member, module)
+        self._guard.watch(HOT, hot=True, exact=True)
+        self._guard.watch((*CORE, *pluggy), exact=True)
         self._guard.watch(AROUND)
 
     def look(self, everything=True):
@@ -131,14 +151,17 @@ class Evidence:
 
     def _look_at_hooks(self):
         for name in HOOKS:
-            caller = getattr(self._manager.hook, name, None)
-            for hook in _implementations(caller):
-                known = self._hook_code.get(id(hook))
-                if known is not None and known[1] is hook.function:
+            hooks = _implementations(getattr(self._manager.hook, name, None))
+            known, functions = self._hooks.get(name, ((), ()))
+            if len(hooks) == len(known) and all(map(is_, hooks, known)):
+                if all(map(is_, map(FUNCTION_OF, hooks), functions)):
                     continue
-                self._hook_code[id(hook)] = (hook, hook.function)
-                if known is not None or not self._manager.is_registered(hook.plugin):
+            before = {id(hook): function for hook, function in zip(known, functions)}
+            for hook in hooks:
+                was = before.get(id(hook))
+                if (was is not None and was is not hook.function) or not self._manager.is_registered(hook.plugin):
                     self._guard.add("hook", name, hook.function)
+            self._hooks[name] = hooks, list(map(FUNCTION_OF, hooks))
 
     # ---- tests
 
@@ -214,8 +237,7 @@ class Evidence:
             self._guard.add("test", item.nodeid, function.__code__)
         current = getattr(item, "obj", None)
         if _function_of(current) is not function:
-            place = {"file": code.co_filename, "name": code.co_name, "line": code.co_firstlineno}
-            if place not in origins(current):
+            if place_of(code) not in origins(current):
                 self._guard.add("test", item.nodeid, current)
 
 

@@ -71,7 +71,8 @@ class Outcomes:
         """Send the result of a test that was started."""
         self.finished += 1
         self.failures += RANKS[status] >= RANKS["failed"]
-        self._send({"event": "result", "id": test_id, "status": status, "seconds": round(seconds, 6)})
+        event = {"event": "result", "id": test_id, "status": status, "seconds": round(seconds, 6)}
+        self._send(event, wait=True)
 
     def flush(self):
         """Results of tests whose end was not announced (a crashed worker)."""
@@ -221,5 +222,5 @@ class Reporter:
             self._outcomes.single(test_id, status)
 
 
-def _nowhere(event):
+def _nowhere(event, wait=False):
     """Takes the events of a process that has no channel."""

@@ -79,7 +79,8 @@ class Session:
     def _result(self, test_id, status, seconds):
         self.finished += 1
         self.failures += status in ("failed", "error", "xpass")
-        self.send({"event": "result", "id": test_id, "status": status, "seconds": round(max(seconds, 0.0), 6)})
+        event = {"event": "result", "id": test_id, "status": status, "seconds": round(max(seconds, 0.0), 6)}
+        self.send(event, wait=True)
 
     # ---- the end of a run
 
@@ -115,7 +116,7 @@ class Session:
     # ---- evidence
 
     def _loaded(self, when):
-        self.guard.watch(CORE, core=True)
+        self.guard.watch(CORE, hot=True, exact=True)
         self.guard.watch(AROUND)
         code = {path: held for path, held in self.guard.code.items() if path not in self._code_sent}
         self._code_sent.update(code)
