@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import random
-import shutil
 from collections.abc import Callable, Sequence
 from io import FileIO
 from pathlib import Path
@@ -34,9 +33,9 @@ class QuickDisk(Disk):
 class FaultyDisk(QuickDisk):
     """A disk that stops before its `stop_at`-th change, or has no room for changes from `full_at` on.
 
-    Every name is a second link to a file in a hidden folder, so that `power_cut` can bring back the directory as it may
-    look after a power cut: names that no sync covered may be there or not, and of bytes that no sync covered any number
-    may be there, the others missing or zero.
+    Every name is a second link to a file in a hidden folder, so that `power_cut` can make a directory as it may look
+    after a power cut: names that no sync covered may be there or not, and of bytes that no sync covered any number may
+    be there, the others missing or zero.
     """
 
     def __init__(self, directory: Path, *, stop_at: int | None = None, full_at: int | None = None) -> None:
@@ -136,21 +135,21 @@ class FaultyDisk(QuickDisk):
                 super().discard([path])
                 self._named(**{path.name: None})
 
-    def power_cut(self, chance: random.Random) -> None:
-        """Leave the directory as it may be found after the power comes back. This disk is of no use afterwards."""
+    def power_cut(self, chance: random.Random, found: Path) -> None:
+        """Make the folder `found` as the ledger's may be found after the power comes back."""
         names: dict[str, int | None] = dict(self._durable_names)
-        in_order = chance.random() < 0.5
-        survive = chance.randrange(len(self._unsynced) + 1)
-        for position, change in enumerate(self._unsynced):
-            if position < survive if in_order else chance.random() < 0.5:
-                names.update(change)
-        for path in self.directory.iterdir():
-            if path.name != "LOCK":
-                path.unlink()
+        for change in self._surviving_changes(chance):
+            names.update(change)
+        found.mkdir()
         for name, inode in names.items():
             if inode is not None:
-                (self.directory / name).write_bytes(self._content_after_power_cut(inode, chance))
-        shutil.rmtree(self._inodes)
+                (found / name).write_bytes(self._content_after_power_cut(inode, chance))
+
+    def _surviving_changes(self, chance: random.Random) -> list[dict[str, int | None]]:
+        """The first ones, the last ones, or any: file systems promise no order without a sync."""
+        border = chance.randrange(len(self._unsynced) + 1)
+        some = [change for change in self._unsynced if chance.random() < 0.5]
+        return chance.choice([self._unsynced[:border], self._unsynced[border:], some])
 
     def _content_after_power_cut(self, inode: int, chance: random.Random) -> bytes:
         data = (self._inodes / str(inode)).read_bytes()

@@ -88,9 +88,9 @@ def changes_of_a_whole_run(start: Path, faulty_disk: type[Any], score: Score, tm
     return changes
 
 
-@pytest.mark.parametrize("power_cut", [False, True], ids=["killed", "power-cut"])
+@pytest.mark.parametrize("power_cuts", [0, 4], ids=["killed", "power-cut"])
 def test_crash_before_every_change(
-    power_cut: bool,
+    power_cuts: int,
     start: Path,
     tmp_path: Path,
     faulty_disk: type[Any],
@@ -109,11 +109,16 @@ def test_crash_before_every_change(
         run = Run(directory, disk, score)
         with pytest.raises(machine_stopped):
             run.go()
-        if power_cut:
-            disk.power_cut(random.Random(stop_at))
-        with Ledger.open(directory, OPTIONS, disk=quick_disk) as ledger:
-            check_survivor(ledger, run, score, seeds, f"stopped before change {stop_at}")
-        check_no_litter(directory, f"stopped before change {stop_at}")
+        survivors = [directory]
+        if power_cuts:
+            survivors = [tmp_path / f"stop-{stop_at}-cut-{number}" for number in range(power_cuts)]
+            for number, survivor in enumerate(survivors):
+                disk.power_cut(random.Random(stop_at * power_cuts + number), survivor)
+        for survivor in survivors:
+            with Ledger.open(survivor, OPTIONS, disk=quick_disk) as ledger:
+                check_survivor(ledger, run, score, seeds, survivor.name)
+            check_no_litter(survivor, survivor.name)
+            shutil.rmtree(survivor)
 
 
 def check_survivor(ledger: Ledger, run: Run, score: Score, seeds: Seeds, where: str) -> None:

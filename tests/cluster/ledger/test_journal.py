@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.ledger import Ledger, LedgerReader
-from cluster.ledger.journal import JournalScan, encode_line, parse_line
-from parsimony.errors import LedgerCorrupt
+from cluster.ledger.disk import Disk
+from cluster.ledger.journal import JournalScan, JournalWriter, encode_line, parse_line
+from parsimony.errors import LedgerCorrupt, LedgerError
 
 Score = Callable[..., dict[str, Any]]
 LINES = [encode_line(n, "event", f'{{"name":"{"x" * n}"}}') for n in range(5)]
@@ -113,6 +115,40 @@ def test_a_closed_journal_ends_where_it_was_closed(tmp_path: Path) -> None:
     path.write_bytes(LINES[0] + LINES[1][:-1])
     with pytest.raises(LedgerCorrupt, match="bytes where it had"):
         scan(path, end=end)
+
+
+@pytest.mark.parametrize("broken", [["write"], ["sync"], ["sync", "truncate"], ["write", "truncate"]])
+def test_a_failed_write_is_cut_off_before_the_next(tmp_path: Path, broken: list[str]) -> None:
+    """At once where that works, else before anything else is written; no line is there twice."""
+
+    class Broken(Disk):
+        def write(self, file: FileIO, data: bytes | bytearray | memoryview) -> None:
+            super().write(file, data)
+            self.fail("write")
+
+        def sync(self, file: FileIO) -> None:
+            super().sync(file)
+            self.fail("sync")
+
+        def truncate(self, file: FileIO, size: int) -> None:
+            self.fail("truncate")
+            super().truncate(file, size)
+
+        def fail(self, name: str) -> None:
+            if name in broken:
+                broken.remove(name)
+                raise LedgerError("broken")
+
+    path = tmp_path / "wal"
+    writer = JournalWriter(path, Broken(), first=0)
+    with pytest.raises(LedgerError):
+        writer.write(LINES[:2])
+    assert (writer.rows, writer.end) == (0, 0)
+    writer.write(LINES[:3])
+    writer.write(LINES[3:])
+    writer.close()
+    assert scan(path)[0] == [0, 1, 2, 3, 4]
+    assert (writer.rows, writer.end) == (5, path.stat().st_size)
 
 
 def test_a_ledger_cut_at_every_byte_of_its_last_record_opens(

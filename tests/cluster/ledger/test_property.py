@@ -20,7 +20,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from cluster.ledger import Ledger, LedgerOptions, LedgerReader
+from cluster.ledger import SCHEMA, Ledger, LedgerOptions, LedgerReader
+from cluster.ledger.manifest import load_manifest
 from parsimony.errors import DiskFull
 
 OPTIONS = LedgerOptions(seal_rows=9, keep_segments=2)
@@ -129,18 +130,24 @@ class LedgerMachine(RuleBasedStateMachine):
             pass
         self.ledger.abandon()
         if power_cut:
-            self.disk.power_cut(random.Random(seed))
+            found = self.root / "found"
+            self.disk.power_cut(random.Random(seed), found)
+            shutil.rmtree(self.directory)
+            found.rename(self.directory)
         self._closed()
         self._settle()
 
     @precondition(lambda self: self.ledger is None)
     @rule(keep=st.floats(0, 1))
-    def cut_the_newest_journal(self, keep: float) -> None:
+    def cut_the_open_journal(self, keep: float) -> None:
         """At any byte. Its last rows are lost, durable as they were; those before them are not."""
-        journals = sorted(self.directory.glob("wal-*"))
-        if journals:
-            data = journals[-1].read_bytes()
-            journals[-1].write_bytes(data[: int(len(data) * keep)])
+        manifest = load_manifest(self.directory, SCHEMA)
+        assert manifest is not None
+        for journal in manifest.journals:
+            if journal.end is None:
+                path = self.directory / journal.file
+                data = path.read_bytes()
+                path.write_bytes(data[: int(len(data) * keep)])
         found = self._found()
         for kind in KINDS:
             assert found[kind] == self.durable[kind][: len(found[kind])]
