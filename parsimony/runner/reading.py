@@ -92,7 +92,8 @@ def _outcome(
     limits = order.request.limits
     report = _report(order.reading, result, steps)
     in_tests = result.outputs.get("phase", b"setup").strip() != b"setup"
-    if result.ending is Ending.OUT_OF_MEMORY:
+    # A container goes on when the kernel kills one child for memory: then the run has a hole where that child was.
+    if result.ending is Ending.OUT_OF_MEMORY or (result.memory_kills and (report.problems or not report.tests)):
         reason = f"more memory than the limit of {limits.memory_bytes / MIB:,.0f} MiB"
         return ExecutionOutcome.OUT_OF_MEMORY, report, (reason, *report.problems)
     if report.timed_out or (result.ending is Ending.DEADLINE and in_tests):

@@ -79,6 +79,17 @@ def test_what_a_candidate_can_cause_is_an_outcome(result: SandboxResult, outcome
     assert execution.evidence is Evidence.NONE
 
 
+def test_a_child_killed_for_memory_is_out_of_memory_when_the_run_broke_by_it() -> None:
+    """The container itself went on to its end; a kill that left no hole is only noted."""
+    broke = replace(make_result(outputs=DONE), memory_kills=1)
+    assert run(broke).outcome is ExecutionOutcome.OUT_OF_MEMORY
+    order = make_order(make_task("go-test"))
+    nonce = order.reading.nonce.encode()
+    text = b"\n" + nonce + b" start\n" + GO_LOG + b"\n" + nonce + b" end 0\n"
+    whole = replace(make_result(outputs=DONE, log=CapturedOutput(text, b"", len(text))), memory_kills=1)
+    assert run(whole, order).outcome is ExecutionOutcome.COMPLETED
+
+
 @pytest.mark.parametrize(
     ("result", "error"),
     [
