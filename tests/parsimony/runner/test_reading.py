@@ -25,7 +25,14 @@ from parsimony.runner import GradingOrder, Policy, build_order, execution_key, r
 from parsimony.tasks import Task
 
 PATCH = b"diff --git a/m.py b/m.py\n--- a/m.py\n+++ b/m.py\n@@ -1 +1 @@\n-old\n+new\n"
-GO_LOG = (
+GO_LOG = b"".join(
+    line + b"\n"
+    for line in (
+        b'{"Action":"run","Package":"p","Test":"TestA"}',
+        b'{"Action":"pass","Package":"p","Test":"TestA","Elapsed":0.1}',
+        b'{"Action":"pass","Package":"p","Elapsed":0.1}',
+    )
+)
     b'{"Action":"run","Package":"p","Test":"TestA"}\n{"Action":"pass","Package":"p","Test":"TestA","Elapsed":0.1}\n'
 )
 
