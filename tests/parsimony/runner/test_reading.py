@@ -33,8 +33,6 @@ GO_LOG = b"".join(
         b'{"Action":"pass","Package":"p","Elapsed":0.1}',
     )
 )
-    b'{"Action":"run","Package":"p","Test":"TestA"}\n{"Action":"pass","Package":"p","Test":"TestA","Elapsed":0.1}\n'
-)
 
 
 def make_task(log_format: str = "pytest", **more: object) -> Task:
