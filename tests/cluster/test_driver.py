@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -383,9 +384,21 @@ SCRIPT = textwrap.dedent(
     from cluster.sandboxes.fake import FakeSandbox, ended
     from parsimony.execution import ExecutionRequest
 
+    told = asyncio.Event()
+
+    async def until_told(seconds):
+        await told.wait()
+
+    async def stubborn(seconds):
+        while True:
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                pass
+
     class Opening:
         async def open(self, slots):
-            return FakeSandbox(lambda request: ended(), delay=lambda request: float(sys.argv[1]))
+            return FakeSandbox(lambda request: ended(), sleep=globals()[sys.argv[1]])
 
     class Sink:
         def attempt_started(self, *_): print("started", flush=True)
@@ -395,6 +408,7 @@ SCRIPT = textwrap.dedent(
         def flush(self): pass
 
     async def main():
+        asyncio.get_running_loop().add_reader(sys.stdin, told.set)
         order = lambda job, attempt: SimpleNamespace(request=ExecutionRequest(job.key, job.key, (), {}))
         read = lambda order, result, *, sandbox: None
         options = DriveOptions(message=lambda text: print(text, flush=True))
@@ -407,64 +421,58 @@ SCRIPT = textwrap.dedent(
 )
 
 
-@pytest.mark.parametrize(
-    ("signals", "seconds", "last"),
-    [
-        ([signal.SIGINT], 3.0, "drained 2 7"),
-        ([signal.SIGTERM], 3.0, "drained 2 7"),
-        ([signal.SIGINT, signal.SIGINT], 3600.0, "stopped 0 9"),
-        ([signal.SIGTERM, signal.SIGINT], 3600.0, "stopped 0 9"),
-    ],
-)
-def test_a_signal_drains_and_a_second_one_stops(signals: list[signal.Signals], seconds: float, last: str) -> None:
-    command = [sys.executable, "-c", SCRIPT, str(seconds)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
-        assert process.stdout is not None
-        lines = process.stdout
-        _wait_for(lines, "started")
-        _wait_for(lines, "started")
-        process.send_signal(signals[0])
-        _wait_for(lines, "Draining: 2 running, nothing new is started.")
-        for number in signals[1:]:
-            process.send_signal(number)
-            _wait_for(lines, "Stopping now")
-        rest = lines.read().splitlines()
-        assert process.wait() == 0
-    assert rest[-1] == last
-    ending = "cancelled" if signals[1:] else "done"
-    assert [line for line in rest if line.startswith("ended")] == [f"ended {ending}"] * 2
-    assert "started" not in rest
+@contextlib.contextmanager
+def driving(sleep: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that drives nine jobs, two at once, whose sandboxes sleep as the script says; both have started."""
+    command = [sys.executable, "-c", SCRIPT, sleep]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, cwd=ROOT) as process:
+        try:
+            _wait_for(process, "started")
+            _wait_for(process, "started")
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_drains(number: signal.Signals) -> None:
+    with driving("until_told") as process:
+        process.send_signal(number)
+        _wait_for(process, "Draining: 2 running, nothing new is started.")
+        output, _ = process.communicate("go on\n")
+        assert process.returncode == 0
+    lines = output.splitlines()  # between them, the log says that the run has finished
+    assert [*lines[:2], lines[-1]] == ["ended done", "ended done", "drained 2 7"]
+
+
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_stops(first: signal.Signals) -> None:
+    with driving("until_told") as process:
+        process.send_signal(first)
+        _wait_for(process, "Draining")
+        process.send_signal(signal.SIGINT)
+        _wait_for(process, "Stopping now")
+        output, _ = process.communicate()
+        assert process.returncode == 0
+    lines = output.splitlines()  # between them, the log says that the run has finished
+    assert [*lines[:2], lines[-1]] == ["ended cancelled", "ended cancelled", "stopped 0 9"]
 
 
 def test_a_third_signal_does_not_even_wait_for_sandboxes_to_end() -> None:
     """After the second, signals mean again what they meant before."""
-    with subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            SCRIPT.replace("delay=lambda request: float(sys.argv[1])", "sleep=stubborn").replace(
-                "class Opening:",
-                "async def stubborn(seconds):\n    while True:\n        try:\n            await asyncio.sleep(3600)\n"
-                "        except asyncio.CancelledError:\n            pass\n\nclass Opening:",
-            ),
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        cwd=ROOT,
-    ) as process:
-        assert process.stdout is not None
-        _wait_for(process.stdout, "started")
+    with driving("stubborn") as process:
         process.send_signal(signal.SIGTERM)
-        _wait_for(process.stdout, "Draining")
+        _wait_for(process, "Draining")
         process.send_signal(signal.SIGTERM)
-        _wait_for(process.stdout, "Stopping now")
+        _wait_for(process, "Stopping now")
         process.send_signal(signal.SIGTERM)
         assert process.wait() == -signal.SIGTERM
 
 
-def _wait_for(lines: Any, start: str) -> None:
-    for line in lines:
+def _wait_for(process: subprocess.Popen[str], start: str) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
         if line.startswith(start):
             return
     raise AssertionError(f"the process ended and never said {start!r}")

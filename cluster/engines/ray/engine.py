@@ -10,7 +10,7 @@ from typing import Final, Self
 
 import ray
 
-from cluster.agent import AgentSpec, Order, Reply
+from cluster.agent import CANCEL_S, AgentSpec, Order, Reply
 from cluster.dispatch import AgentJoined, AgentLost
 from cluster.engines.protocol import EngineEvent, Post, Replied, ReplyLost
 from cluster.engines.ray.fleet import Fleet
@@ -65,6 +65,7 @@ class RayEngine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
         self.detach()
+        await self.settle(CANCEL_S)
         await self._close()
 
     async def _close(self) -> None:

@@ -14,7 +14,7 @@ import parsimony
 from cluster.agent import AgentSpec, Fault
 from cluster.engines.ray.actor import AgentActor, Greeting
 from cluster.engines.ray.link import Heard, Link
-from cluster.engines.ray.session import answer, first_line, kill
+from cluster.engines.ray.session import answer, kill, said
 from parsimony.errors import InputError, ParsimonyError, PermanentError, SandboxUnavailable
 
 log = structlog.get_logger(__name__)
@@ -108,7 +108,7 @@ class Fleet:
             try:
                 await self._survey()
             except Exception as error:  # the next look may succeed
-                log.warning("ray.nodes_unknown", error=first_line(error))
+                log.warning("ray.nodes_unknown", error=said(error))
 
     async def _survey(self) -> list[str]:
         """Look at the nodes: start agents on new ones, note the loss of others. Returns those that offer CPUs."""
@@ -162,8 +162,8 @@ class Fleet:
         if isinstance(error, ParsimonyError):
             self._last_failure = error
         else:
-            self._last_failure = SandboxUnavailable(f"the agent on {host} did not start: {first_line(error)}")
-        log.warning("ray.agent_refused", host=host, error=first_line(self._last_failure))
+            self._last_failure = SandboxUnavailable(f"the agent on {host} did not start: {said(error)}")
+        log.warning("ray.agent_refused", host=host, error=said(self._last_failure))
 
     def _lose(self, link: Link, reason: str) -> None:
         """An agent is gone, or as good as gone: it is made sure of, so that what it ran can run elsewhere."""

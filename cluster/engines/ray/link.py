@@ -10,7 +10,7 @@ from typing import Any, Final
 import ray
 
 from cluster.agent import Fault, Order, Reply
-from cluster.engines.ray.session import answer, first_line
+from cluster.engines.ray.session import answer, said
 from parsimony.errors import SandboxUnavailable
 
 POLL_S: Final = 5.0
@@ -70,16 +70,16 @@ class Link:
         try:
             taken = answer(self.actor.take.remote(orders))
         except Exception as error:
-            self._dropped(numbers, f"the order cannot be sent: {first_line(error)}")
+            self._dropped(numbers, f"the order cannot be sent: {said(error)}")
         else:
             taken.add_done_callback(partial(self._sent, numbers))
 
     def _sent(self, numbers: list[int], taken: asyncio.Future[None]) -> None:
         error = None if taken.cancelled() else taken.exception()
         if isinstance(error, ray.exceptions.RayTaskError):
-            self._dropped(numbers, f"the agent cannot take the order: {first_line(error)}")
+            self._dropped(numbers, f"the agent cannot take the order: {said(error)}")
         elif error is not None:
-            self._gone(self, first_line(error))
+            self._gone(self, said(error))
 
     def cancel(self, number: int) -> None:
         """Call an order off; `heard` is told None when it has ended."""
@@ -95,7 +95,7 @@ class Link:
         except TimeoutError:
             self._gone(self, f"nothing was heard of it for {SILENCE_S:g} s")
         except ray.exceptions.RayError as error:
-            self._gone(self, first_line(error))
+            self._gone(self, said(error))
 
     async def ask(self, method: str, *arguments: object) -> Any:
         """Call a method of the agent that may give a fault.
@@ -106,7 +106,7 @@ class Link:
         try:
             reply = await answer(getattr(self.actor, method).remote(*arguments))
         except ray.exceptions.RayError as error:
-            raise SandboxUnavailable(f"{self.name} does not answer: {first_line(error)}") from error
+            raise SandboxUnavailable(f"{self.name} does not answer: {said(error)}") from error
         if isinstance(reply, Fault):
             raise reply.as_error()
         return reply

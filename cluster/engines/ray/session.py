@@ -18,6 +18,9 @@ from parsimony.errors import PermanentError, SandboxUnavailable
 OBJECT_STORE_BYTES: Final = 100_000_000
 """Replies are small; what is large goes to files."""
 
+SENTENCE: Final = 300
+"""Characters of a message that are told."""
+
 NAMESPACE: Final = "parsimony"
 
 
@@ -44,13 +47,13 @@ def connect(address: str | None) -> bool:
             _start(where, options)
         except ConnectionError as error:
             raise SandboxUnavailable(
-                f"no Ray cluster answers at {where}: {first_line(error)}; start one with `ray start --head`, "
+                f"no Ray cluster answers at {where}: {said(error)}; start one with `ray start --head`, "
                 "or leave the address out for a Ray of our own"
             ) from error
         except Exception as error:
             if where == "local":
-                raise SandboxUnavailable(f"Ray does not start on this machine: {first_line(error)}") from error
-            raise PermanentError(f"cannot work with the Ray at {where}: {first_line(error)}") from error
+                raise SandboxUnavailable(f"Ray does not start on this machine: {said(error)}") from error
+            raise PermanentError(f"cannot work with the Ray at {where}: {said(error)}") from error
     # Ray prints what its raylet says of dead workers to stdout, which is for results; the engine logs such things.
     ray._private.worker._worker_logs_enabled = False
     return True
@@ -92,7 +95,9 @@ def kill(actor: Any) -> None:
         ray.kill(actor, no_restart=True)
 
 
-def first_line(error: BaseException) -> str:
-    """What an error says, without the pages that Ray adds."""
+def said(error: BaseException) -> str:
+    """What an error says, in one line. Of the pages that Ray makes, the last line is the cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    if not lines:
+        return type(error).__name__
+    return lines[-1 if isinstance(error, ray.exceptions.RayError) else 0][:SENTENCE]

@@ -28,6 +28,8 @@ class NoRay:
         self.shutdowns = 0
         self._private = SimpleNamespace(worker=SimpleNamespace())
 
+    exceptions = ray.exceptions
+
     def is_initialized(self) -> bool:
         return self.initialised
 
