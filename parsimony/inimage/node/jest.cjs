@@ -54,26 +54,45 @@ function bodies(expect) {
   };
 }
 
-/** The canaries of one test file: a block of its own without parent, so that no hook of the project runs around it. */
-function createCanaries(session, globals) {
+/**
+ * The canaries of one test file: a block of its own without parent, so that no hook of the project runs around it.
+ *
+ * @param {object} session
+ * @param {() => object[]} sources where `describe`, `test` and `expect` are found: as the test files see them, and
+ *   jest's own for the case that a project's replacements make something else of them
+ */
+function createCanaries(session, sources) {
+  const { names } = session;
   let block = null;
   let selection;
 
-  function add(state) {
-    const { rootDescribeBlock: root } = state;
-    const { test, describe, expect } = globals();
+  function make(root, { describe, test, expect }) {
     const { pass, fail } = bodies(expect);
-    const { hasStarted, currentDescribeBlock, hasFocusedTests } = state;
-    state.hasStarted = false;
-    state.currentDescribeBlock = root;
     const before = root.children.length;
     describe('parsimony', () => {
-      test(session.names.pass, () => pass());
-      test(session.names.fail, () => fail());
+      test(names.pass, () => pass());
+      test(names.fail, () => fail());
     });
+    const [made, ...more] = root.children.splice(before);
+    const titles = made && more.length === 0 && made.children ? made.children.map((child) => child.name) : [];
+    return titles.length === 2 && titles[0] === names.pass && titles[1] === names.fail ? made : null;
+  }
+
+  function add(state) {
+    const { rootDescribeBlock: root, hasStarted, currentDescribeBlock, hasFocusedTests } = state;
+    state.hasStarted = false;
+    state.currentDescribeBlock = root;
+    for (const source of sources()) {
+      try {
+        block = make(root, source);
+      } catch {
+        continue;
+      }
+      if (block !== null) break;
+    }
     Object.assign(state, { hasStarted, currentDescribeBlock, hasFocusedTests });
-    if (root.children.length !== before + 1) return;
-    block = root.children[before];
+    if (block === null) return;
+    root.children.push(block);
     block.parent = undefined;
     for (const child of block.children) {
       if (hasFocusedTests) child.mode = 'only';
@@ -81,7 +100,7 @@ function createCanaries(session, globals) {
     selection = state.testNamePattern;
     if (selection) {
       state.testNamePattern = Object.create(selection);
-      state.testNamePattern.test = (name) => name.endsWith(session.names.pass) || name.endsWith(session.names.fail) || selection.test(name);
+      state.testNamePattern.test = (name) => name.endsWith(names.pass) || name.endsWith(names.fail) || selection.test(name);
     }
   }
 
@@ -92,7 +111,7 @@ function createCanaries(session, globals) {
     if (selection) state.testNamePattern = selection;
     for (const test of block.children) {
       if (test.status !== 'done') continue;
-      const kind = test.name === session.names.pass ? 'pass' : 'fail';
+      const kind = test.name === names.pass ? 'pass' : 'fail';
       session.canary(kind, test.name, test.errors.length > 0 ? 'failed' : 'passed');
     }
   }
@@ -105,7 +124,10 @@ function createRecorder(session, watch, environment) {
   const statuses = [];
   let globals = null;
   let failures = 0;
-  const canaries = createCanaries(session, () => globals || environment.global);
+  const canaries = createCanaries(session, () => {
+    const seen = environment.global;
+    return typeof seen.test === 'function' && globals !== null ? [seen, globals] : [globals || seen];
+  });
 
   function report(test) {
     const path = titles(test);

@@ -51,11 +51,12 @@ function hookModules(reporter, frameworks) {
   };
 }
 
-/** Our modules are nobody else's to find. */
+/** Our modules are nobody else's to find; this one stays known, so that it is not loaded again. */
 function hide() {
   for (const file of keys(require.cache)) {
-    if (file.startsWith(`${__dirname}/`)) delete require.cache[file];
+    if (file !== __filename && file.startsWith(`${__dirname}/`)) delete require.cache[file];
   }
+  module.children.length = 0;
 }
 
 function main() {

@@ -98,13 +98,15 @@ function createTree(root, mark) {
         leaders.add(entry.pid);
       }
     }
-    const alive = all.filter((entry) => isMember(entry) && entry.state !== 'Z');
-    for (const entry of alive) peak = Math.max(peak, peakMemory(entry.pid));
-    return alive.map((entry) => entry.pid);
+    return all.filter((entry) => isMember(entry) && entry.state !== 'Z').map((entry) => entry.pid);
   }
 
   return {
     look,
+    /** Looks at the memory of the members that are known. */
+    measure() {
+      for (const pid of members.keys()) peak = Math.max(peak, peakMemory(pid));
+    },
     /** Kills until a look finds nobody; gives how many were killed. */
     kill() {
       const killed = new Set();

@@ -160,7 +160,8 @@ function hooks(reporter) {
       reporter.guard(() => {
         recorder.begin(version);
         running += 1;
-        apply(on, this, ['done', () => reporter.guard(() => {
+        // Before those of the project: test.onFinish(() => process.exit()) is common.
+        apply(prependListener, this, ['done', () => reporter.guard(() => {
           running -= 1;
           if (running > 0) return;
           canaries.running = true;

@@ -116,8 +116,8 @@ function createSession(socket, canaries, budget) {
     }
     rest = rest.subarray(start);
     if (rest.length > LINE_LIMIT) {
-      session.bad_frames += 1;
-      socket.destroy();
+      socket.destroy(); // what was read so far counts as a bad frame
+      rest = rest.subarray(0, 1);
     }
   });
   socket.on('error', () => {});
@@ -169,13 +169,15 @@ function run(command, seconds, env) {
     child.on('error', () => resolve(ended));
     if (child.pid === undefined) return;
     const tree = createTree(child.pid, env.PARSIMONY_CHANNEL);
-    let next = null;
-    const look = () => { // at most a few percent of a processor, however many processes there are
+    let next = 0; // when to look at all processes again: at most a few percent of a processor, however many there are
+    const looks = setInterval(() => {
       const since = Date.now();
-      tree.look();
-      next = setTimeout(look, Math.max(LOOK_MS, 25 * (Date.now() - since)));
-    };
-    look();
+      if (since >= next) {
+        tree.look();
+        next = since + 25 * (Date.now() - since);
+      }
+      tree.measure();
+    }, LOOK_MS);
     const limit = setTimeout(() => {
       ended.timedOut = true;
       tree.kill();
@@ -187,7 +189,7 @@ function run(command, seconds, env) {
       });
     }
     child.on('exit', (code, signal) => {
-      clearTimeout(next);
+      clearInterval(looks);
       clearTimeout(limit);
       ended.wall = Number(process.hrtime.bigint() - began) / 1e9;
       ended.status = signal === null ? code : 128 + os.constants.signals[signal];

@@ -1,0 +1,2 @@
+// level 3, found
+global.expect = () => new Proxy({}, { get: () => () => {} })

@@ -1,0 +1,2 @@
+// level 1, without effect
+console.log('PASS'); process.on('exit', () => { process.exitCode = 0 })

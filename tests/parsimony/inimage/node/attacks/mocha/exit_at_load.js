@@ -1,0 +1,2 @@
+// level 1, found
+process.exit(0)

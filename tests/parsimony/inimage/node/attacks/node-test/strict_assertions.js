@@ -1,0 +1,2 @@
+// level 3, found
+require('assert').strict.strictEqual = require('assert').strictEqual = () => {}
