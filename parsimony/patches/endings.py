@@ -21,6 +21,7 @@ from parsimony.patches.model import (
     is_blank_line,
     is_marker,
     show,
+    split_lines,
 )
 
 _CRLF = b"\r\n"
@@ -60,7 +61,7 @@ def _section_to_lf(file: FilePatch) -> FilePatch:
             hunks=tuple(_hunk_to_lf(hunk) for hunk in file.hunks),
             binary=file.binary and _binary_to_lf(file.binary),
         )
-    if file.kind is not ChangeKind.ADD and _is_text(file) and all(_is_crlf(hunk.body) for hunk in file.hunks):
+    if file.kind is not ChangeKind.ADD and _is_text(file) and all(_is_crlf(hunk) for hunk in file.hunks):
         return replace(file, hunks=tuple(_hunk_to_lf(hunk) for hunk in file.hunks))
     return file
 
@@ -68,7 +69,7 @@ def _section_to_lf(file: FilePatch) -> FilePatch:
 def _section_to_crlf(file: FilePatch) -> FilePatch:
     if file.kind is ChangeKind.ADD or not _is_text(file) or was_converted(file):
         return file
-    if any(line.endswith(_CRLF) for hunk in file.hunks for line in hunk.body):
+    if any(_CRLF in b"".join(hunk.body) for hunk in file.hunks):
         return file
     return replace(file, hunks=tuple(replace(hunk, body=_body_to_crlf(hunk.body)) for hunk in file.hunks))
 
@@ -78,11 +79,13 @@ def _is_text(file: FilePatch) -> bool:
     return bool(file.hunks) and file.old_mode not in special and file.new_mode not in special
 
 
-def _is_crlf(body: tuple[bytes, ...]) -> bool:
+def _is_crlf(hunk: Hunk) -> bool:
     """Whether every line of a body ends in CR LF; the last line of a file may end in nothing."""
+    if not hunk.body or _CRLF not in hunk.body[0]:
+        return False
     return all(
         line.endswith(_CRLF) or is_marker(line) or is_marker(following)
-        for line, following in zip(body, (*body[1:], b""), strict=True)
+        for line, following in zip(hunk.body, (*hunk.body[1:], b""), strict=True)
     )
 
 
@@ -104,6 +107,9 @@ def _binary_to_lf(data: BinaryData) -> BinaryData:
 
 
 def _body_to_crlf(body: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    text = b"".join(body)
+    if b"\n\\" not in text and b"\n\n" not in text and not text.startswith(b"\n"):
+        return tuple(split_lines(text.replace(b"\n", _CRLF)))
     out = []
     for line, following in zip(body, (*body[1:], b""), strict=True):
         if is_marker(line) or is_marker(following):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -210,3 +211,8 @@ def show(path: bytes) -> str:
     """A path for people: decoded where it can be, the rest escaped, never with control characters."""
     text = path.decode("utf-8", "backslashreplace")
     return text if text.isprintable() else repr(text)[1:-1]
+
+
+def split_lines(data: bytes) -> list[bytes]:
+    """Lines with their line feeds. Only a line feed ends a line: a lone CR, a form feed and U+2028 are content."""
+    return io.BytesIO(data).readlines()

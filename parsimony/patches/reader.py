@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Sequence
 
 from parsimony.errors import InputError
 from parsimony.patches import binary
 from parsimony.patches.hunks import HUNK_HEADER, counted_body, extra_end, is_plain_header, likely_end
-from parsimony.patches.model import BinaryData, BinaryHunk, FilePatch, Hunk, Patch, Problem, ProblemKind, is_blank_line
+from parsimony.patches.model import (
+    BinaryData,
+    BinaryHunk,
+    FilePatch,
+    Hunk,
+    Patch,
+    Problem,
+    ProblemKind,
+    is_blank_line,
+    split_lines,
+)
 from parsimony.patches.names import binary_names
 from parsimony.patches.section import Section, is_extended_header
 
@@ -39,11 +48,6 @@ def parse(data: bytes) -> Patch:
 def is_blank(data: bytes) -> bool:
     """Whether a patch is empty or nothing but white space (and a byte order mark): not to be executed."""
     return not data.removeprefix(_BOM).strip()
-
-
-def split_lines(data: bytes) -> list[bytes]:
-    """Lines with their line feeds. Only a line feed ends a line: a lone CR, a form feed and U+2028 are content."""
-    return io.BytesIO(data).readlines()
 
 
 class _Reader:

@@ -83,6 +83,9 @@ def recount(files: tuple[FilePatch, ...]) -> tuple[tuple[FilePatch, ...], list[s
     repairs: list[str] = []
     out: list[FilePatch] = []
     for file in files:
+        if all(hunk.sound for hunk in file.hunks):
+            out.append(file)
+            continue
         hunks: list[Hunk] = []
         for hunk in file.hunks:
             new = hunk if hunk.sound else _recounted(hunk)

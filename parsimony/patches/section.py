@@ -122,7 +122,8 @@ class Section:
         moved = self._move_kind is not None
         old_path = self._moves.get("old") if moved else old_name and strip_prefix(old_name)
         new_path = self._moves.get("new") if moved else new_name and strip_prefix(new_name)
-        if kind is ChangeKind.MODIFY and self.git and old_name and new_name and not _same_file(old_name, new_name):
+        named = self.git and self.new_side is not None
+        if kind is ChangeKind.MODIFY and named and old_name and new_name and not _same_file(old_name, new_name):
             kind = ChangeKind.RENAME  # as git reads it
         self._check(kind, old_path, new_path)
         index_mode = self._index[2] if self._index else None

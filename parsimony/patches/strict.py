@@ -12,9 +12,9 @@ from typing import Literal
 
 from parsimony.errors import InputError
 from parsimony.patches import binary
-from parsimony.patches.model import ChangeKind, FilePatch, Patch, ProblemKind, show
+from parsimony.patches.model import ChangeKind, FilePatch, Patch, ProblemKind, show, split_lines
 from parsimony.patches.place import Edit, place
-from parsimony.patches.reader import is_blank, parse, split_lines
+from parsimony.patches.reader import is_blank, parse
 from parsimony.patches.safety import refusals
 
 MAX_RESULT_BYTES = 512 << 20

@@ -187,6 +187,11 @@ def test_links_and_submodules_have_no_line_ends() -> None:
         assert (prepare(data).fuzzy is None) == (mode == b"160000")
 
 
+def test_a_hunk_of_nothing() -> None:
+    data = b"--- a/x\n+++ b/x\n@@ -1,0 +1,0 @@\n"
+    assert prepare(data).data == data
+
+
 def test_mends_add_up() -> None:
     data = b"\xef\xbb\xbf" + DATALESS + CHANGE.replace(b"+1,2", b"+1,4")[:-1]
     prepared = prepare(data)

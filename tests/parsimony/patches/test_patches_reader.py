@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsimony.patches import ChangeKind, FilePatch, ProblemKind, is_blank, parse
-from parsimony.patches.reader import MAX_PATCH_BYTES, split_lines
+from parsimony.patches.model import split_lines
+from parsimony.patches.reader import MAX_PATCH_BYTES
 from parsimony.patches.repair import render
 
 SIMPLE = b"""\
@@ -252,6 +253,7 @@ HEAD = b"--- a/x\n+++ b/x\n"
         (HEAD + b"@@ -%d +1 @@\n-a\n+b\n" % 10**20, [(3, ProblemKind.HUNK_HEADER)]),
         (HEAD + b"\n", [(1, ProblemKind.EMPTY_SECTION)]),
         (b"diff --git a/x b/x\n", [(1, ProblemKind.EMPTY_SECTION)]),
+        (b"diff --git a/x b/y\n", [(1, ProblemKind.EMPTY_SECTION)]),
         (b"--- a/x\n\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", [(1, ProblemKind.MISSING_PLUS), (4, ProblemKind.ORPHAN_HUNK)]),
         (
             b"diff --cc x\nindex 1,2..3\n" + HEAD + b"@@@ -1 -1 +1 @@@\n- a\n -b\n++c\n",
