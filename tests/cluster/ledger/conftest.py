@@ -123,7 +123,7 @@ class FaultyDisk(QuickDisk):
         self._named(**{new.name: inode})
 
     def sync_directory(self, path: Path) -> None:
-        self._change()
+        self._take_space(path)
         if path == self.directory:
             self._durable_names = dict(self._names)
             self._unsynced.clear()

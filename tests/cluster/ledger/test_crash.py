@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import random
 import shutil
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from cluster.ledger import SCHEMA, Ledger, LedgerOptions, LedgerReader
 from cluster.ledger.disk import Disk
 from cluster.ledger.manifest import load_manifest
 
+TORN = b'0badc0de {"n":2,"ki'
 OPTIONS = LedgerOptions(seal_rows=1000, keep_segments=1)
 Score = Callable[..., dict[str, Any]]
 Seeds = Callable[[Path], list[int]]
@@ -75,7 +77,7 @@ def start(directory: Path, score: Score) -> Path:
     ledger.flush()
     ledger.abandon()
     journal = max(directory.glob("wal-*"))
-    journal.write_bytes(journal.read_bytes() + b'0badc0de {"n":2,"ki')
+    journal.write_bytes(journal.read_bytes() + TORN)
     return directory
 
 
@@ -133,7 +135,11 @@ def check_survivor(ledger: Ledger, run: Run, score: Score, seeds: Seeds, where: 
     assert seeds(directory) == [*found, 99], where
     LedgerReader(directory).verify()
     torn = [row for row in LedgerReader(directory).rows("event") if row["name"] == "ledger.torn_tail"]
-    assert torn, where
+    for row in torn:
+        note = json.loads(row["data"])
+        assert (directory / note["kept_in"]).stat().st_size == note["bytes"], where
+    first = json.loads(torn[0]["data"])["kept_in"]
+    assert (directory / first).read_bytes() == TORN, where
 
 
 def check_no_litter(directory: Path, where: str) -> None:
@@ -153,5 +159,5 @@ def test_a_torn_tail_is_noted_once_and_kept(start: Path) -> None:
     events = list(LedgerReader(start).rows("event"))
     assert [event["name"] for event in events] == ["ledger.torn_tail"]
     kept = list(start.glob("torn-*"))
-    assert [path.read_bytes() for path in kept] == [b'0badc0de {"n":2,"ki']
+    assert [path.read_bytes() for path in kept] == [TORN]
     assert kept[0].name in events[0]["data"]

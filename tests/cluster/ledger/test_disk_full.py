@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -53,6 +55,29 @@ def _write_all(directory: Path, disk: Any, score: Score) -> bool:
         patiently(step)
     patiently(ledger.close)
     return hit or disk.full_at < disk.changes
+
+
+def test_what_is_flushed_after_a_full_disk_survives_a_power_cut(
+    tmp_path: Path, faulty_disk: type[Any], score: Score, seeds: Seeds
+) -> None:
+    """Also when a manifest was published and only the sync of its name found the disk full."""
+    for full_after in range(20):
+        directory = tmp_path / f"full-{full_after}"
+        disk = faulty_disk(directory)
+        ledger = Ledger.open(directory, disk=disk)
+        ledger.append("score", score(0))
+        ledger.flush()
+        disk.full_at = disk.changes + full_after
+        with contextlib.suppress(DiskFull):
+            ledger.seal()
+        disk.full_at = None
+        ledger.append("score", score(1))
+        ledger.flush()
+        ledger.abandon()
+        for number in range(12):
+            found = tmp_path / f"cut-{full_after}-{number}"
+            disk.power_cut(random.Random(number), found)
+            assert seeds(found) == [0, 1], found.name
 
 
 def test_a_seal_on_the_way_is_postponed(directory: Path, faulty_disk: type[Any], score: Score, seeds: Seeds) -> None:
