@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -68,6 +69,15 @@ def test_the_candidate_arm_is_better_but_not_everywhere() -> None:
     assert sum(candidate.values()) > sum(baseline.values())
     assert any(candidate[task] < baseline[task] for task in baseline)
     assert any(candidate[task] == baseline[task] for task in baseline)
+
+
+def test_the_readme_counts_the_gates() -> None:
+    table = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    for suffix in SUFFIXES:
+        for row in rows(f"tasks{suffix}.jsonl"):
+            counts = f"{len(row['FAIL_TO_PASS'])} / {len(row['PASS_TO_PASS'])}"
+            line = rf"^\| {row['instance_id']} \|.*\| {counts} \|$"
+            assert re.search(line, table, re.MULTILINE), line
 
 
 def test_every_kind_of_candidate_is_there() -> None:
