@@ -125,6 +125,29 @@ def test_forms_of_one_change(bench: Bench, file: bytes, data: bytes, form: str |
         assert tree == {b"f": result or CHANGED.replace(b"line9", b"LINE9")}
 
 
+BODY_CRLF = HEAD + crlf(CHANGE[len(HEAD) :])
+
+
+@pytest.mark.parametrize(
+    ("file", "data", "by_git", "by_patch"),
+    [
+        (LINES, crlf(CHANGE), None, CHANGED),
+        (crlf(LINES), crlf(CHANGE), crlf(CHANGED), None),
+        (LINES, BODY_CRLF, None, None),
+        (crlf(LINES), CHANGE, None, None),
+        (LINES, CHANGE[:-1], None, CHANGED),
+        (b"a\n", b"--- a/f\n+++ b/f\n@@ -1 +1,2 @@\n a\n+b", None, None),
+        (LINES, CHANGE.replace(b"-1,7 +1,7", b"-1,6 +1,6") + b"+LOST\n", CHANGED, CHANGED),
+    ],
+)
+def test_what_the_programs_do_by_themselves(
+    bench: Bench, file: bytes, data: bytes, by_git: bytes | None, by_patch: bytes | None
+) -> None:
+    """The table of docs/decisions/0010, as far as the other tests here do not show it."""
+    assert bench.git({b"f": file}, data) == (by_git and {b"f": by_git})
+    assert bench.patch({b"f": file}, data) == (by_patch and {b"f": by_patch})
+
+
 def test_git_alone_would_lose_what_losses_say(bench: Bench) -> None:
     """The reason for `Variant.losses`: git's exit status is 0 and part of the patch is missing."""
     lossy = {
