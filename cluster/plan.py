@@ -216,8 +216,8 @@ def _settle(
         return Outcome.MISSING, ("planned, but there is no candidate for it",)
     if patches.is_blank(candidate.patch):
         return Outcome.EMPTY_PATCH, ("the patch is empty",)
-    if refused := refusal(candidate.patch):
-        return Outcome.DOES_NOT_APPLY, tuple(f"refused: {reason}" for reason in refused)
+    if refused := refusal(candidate.patch, sweep.policy.runner):
+        return Outcome.DOES_NOT_APPLY, refused
     if sweep.policy.evidence == "report" and not FORMATS[task.log_format].gives_report:
         return Outcome.MISSING, (f"the sweep requires a report, and {task.log_format!r} only has a log",)
     if environment.digest is None:

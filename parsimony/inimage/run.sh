@@ -66,7 +66,8 @@ save_touched() {
 pristine() {
   touched() { put_back "$1" "$2"; }
   . "$IN/touched.sh"
-  [ -f "$SAVE/index" ] && cp -p "$SAVE/index" "$INDEX"
+  # A git that gave up on an assertion leaves its lock behind.
+  [ -f "$SAVE/index" ] && rm -f "$INDEX.lock" && cp -p "$SAVE/index" "$INDEX"
   return 0
 }
 
@@ -83,8 +84,10 @@ strategy_fuzz() {
 apply_candidate() {
   : >"$OUT/apply.log"
   for strategy in $STRATEGIES; do
-    n=0
-    while [ "$n" -lt "$VARIANTS" ]; do
+    # `git apply` gets the forms that it applies whole, `patch` the one that is safe with fuzz (decision 0010).
+    n=0 end=$EXACT_FORMS
+    [ "$strategy" != fuzz ] || n=$EXACT_FORMS end=$((EXACT_FORMS + FUZZY_FORMS))
+    while [ "$n" -lt "$end" ]; do
       echo "# $strategy, form $n" >>"$OUT/apply.log"
       if "strategy_$strategy" "$IN/candidate.$n"; then
         note strategy "$strategy"
@@ -204,7 +207,7 @@ main() {
     cd "$WORKDIR" 2>/dev/null || { note problem "there is no directory $WORKDIR in the image"; finish 66; }
   fi
   g rev-parse --is-inside-work-tree >/dev/null 2>&1 || { note problem "$WORKDIR is not a git work tree"; finish 66; }
-  if [ "$VARIANTS" -gt 0 ]; then
+  if [ "$EXACT_FORMS$FUZZY_FORMS" != 00 ]; then
     save_touched
     apply_candidate || { note problem "no strategy could apply the patch"; finish 64; }
     . "$IN/steering.sh"

@@ -35,7 +35,8 @@ class Reading:
         nonce: what the markers around the tests' output begin with.
         canaries: names of the two generated tests.
         key: what the witness signs its report with.
-        forms: per form of the patch that may be applied: its bytes and the repairs that it carries.
+        forms: per form of the patch that may be applied: its bytes and the repairs that it carries. First those for
+            `git apply`, then the one for `patch --fuzz`, if there is one.
         slots: slot number -> path, of the paths that the patch touches.
         reasons: findings about the patch that stand before anything ran.
     """
@@ -72,21 +73,24 @@ def build_order(
     """The order for one attempt at one execution. An empty `patch` runs the tests on the base tree.
 
     Raises:
-        InputError: the patch reaches outside the work tree or is no patch at all; callers classify such candidates
-            with `refusal` before they come here.
-        PermanentError: the task's log format is not known to this version.
+        PermanentError: the task's log format is not known to this version, or no form of the patch can be applied whole
+            (callers classify such candidates with `refusal` before they come here).
     """
     if task.log_format not in FORMATS:
         raise PermanentError(f"{task.instance_id}: unknown log format {task.log_format!r}")
     prepared = patches.prepare(patch) if patch else None
-    forms = tuple((v.data, (*v.repairs,)) for v in prepared.variants) if prepared else ()
-    slots = tuple(_text(p) for p in prepared.touched) if prepared else ()
+    exact = prepared.applicable if prepared else ()
+    fuzzy = (prepared.fuzzy,) if prepared and prepared.fuzzy and policy.fuzz else ()
+    forms = tuple((form.data, form.repairs) for form in (*exact, *fuzzy))
+    if patch and not forms:
+        raise PermanentError(f"{task.instance_id}: no form of the patch can be applied whole")
+    slots = tuple(_text(path) for path in prepared.touched) if prepared else ()
     nonce = f"parsimony-{secrets.token_hex(16)}"
     canaries = Canaries(pass_name=f"c{secrets.token_hex(8)}", fail_name=f"c{secrets.token_hex(8)}")
     key_of_witness = secrets.token_bytes(32)
     files = dict(harness_files())
     files |= {
-        "settings.sh": _settings(task, limits, policy, len(forms), nonce),
+        "settings.sh": _settings(task, limits, policy, (len(exact), len(fuzzy)), nonce),
         "touched.sh": _calls(("touched", slot, path) for slot, path in enumerate(slots)),
         "steering.sh": _calls(_steering(task, slots)),
         "report_files.sh": _calls(("report_file", pattern) for pattern in FORMATS[task.log_format].report_files),
@@ -132,9 +136,19 @@ def sandbox_name(instance_id: str, run_id: str, key: str, attempt: int) -> str:
     return f"parsimony-{run_id[:8].lower()}-{readable or 'task'}-{key.removeprefix('sha256:')[:12]}-{attempt}"
 
 
-def refusal(patch: bytes) -> tuple[str, ...]:
-    """Why `patch` must not even be tried (it reaches outside the work tree); empty when it may be."""
-    return tuple(patches.prepare(patch).refused)
+def refusal(patch: bytes, policy: Policy) -> tuple[str, ...]:
+    """Why `patch` must not even be tried; empty when it may be.
+
+    It reaches outside the work tree, or no form of it could be applied whole: tools would apply a part and say that
+    all is well (docs/decisions/0010).
+    """
+    prepared = patches.prepare(patch)
+    if prepared.refused:
+        return tuple(f"refused: {reason}" for reason in prepared.refused)
+    if prepared.applicable or (policy.fuzz and prepared.fuzzy):
+        return ()
+    problems = [f"line {problem.row}: {problem.text}" for problem in prepared.patch.problems[:3]]
+    return ("no form of the patch can be applied whole", *problems)
 
 
 @cache
@@ -169,11 +183,12 @@ def _paths(patch: bytes) -> frozenset[str]:
     return frozenset(_text(path) for path in patches.prepare(patch).touched) if patch else frozenset()
 
 
-def _settings(task: Task, limits: Limits, policy: Policy, variants: int, nonce: str) -> bytes:
+def _settings(task: Task, limits: Limits, policy: Policy, forms: tuple[int, int], nonce: str) -> bytes:
     workdir = '"$PARSIMONY_WORK/tree"' if task.tree is not None else shlex.quote(task.workdir)
     lines = [
         f"WORKDIR={workdir}",
-        f"VARIANTS={variants}",
+        f"EXACT_FORMS={forms[0]}",
+        f"FUZZY_FORMS={forms[1]}",
         f"STRATEGIES={shlex.quote(' '.join(policy.strategies))}",
         f"TIMEOUT={limits.timeout_s:g}",
         f"NONCE={shlex.quote(nonce)}",
