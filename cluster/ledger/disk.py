@@ -31,6 +31,17 @@ def reported(path: Path) -> Iterator[None]:
         raise LedgerError(f"{path}: {error.strerror or error}") from error
 
 
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """OSErrors within become LedgerError, naming `path`; but FileNotFoundError, which a reader has an answer to."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise LedgerError(f"{path}: {error.strerror or error}") from error
+
+
 class Disk:
     """The real thing. All methods raise DiskFull or LedgerError."""
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.ledger.disk import Disk
+from cluster.ledger.disk import Disk, reading
 from parsimony.errors import LedgerCorrupt, ParsimonyError
 
 _LINE = re.compile(rb'([0-9a-f]{8}) (\{"n":(0|[1-9][0-9]{0,18}),"kind":"([a-z]+)","row":(\{.*\})\})\n')
@@ -76,7 +76,7 @@ class JournalScan:
 
     def __iter__(self) -> Iterator[Line]:
         """The whole lines in order. Raises LedgerCorrupt with file and line, FileNotFoundError when it is gone."""
-        with self._path.open("rb") as file:
+        with reading(self._path), self._path.open("rb") as file:
             size = file.seek(0, 2)
             file.seek(0)
             limit = size if self._closed_at is None else self._closed_at

@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from cluster.ledger.disk import Disk
+from cluster.ledger.disk import Disk, reading
 from cluster.ledger.journal import damaged
 from cluster.ledger.schema import Schema
 from parsimony.canonical import digest_json
-from parsimony.errors import InputError, LedgerCorrupt, LedgerError, LedgerLocked
+from parsimony.errors import LedgerCorrupt, LedgerError, LedgerLocked
 
 FORMAT = 1
 MANIFEST = re.compile(r"MANIFEST-(\d{8,})\.json")
@@ -58,7 +58,7 @@ class Segment:
     def verify(self, directory: Path) -> None:
         """Check every byte of the file. Raises LedgerCorrupt; FileNotFoundError when it is gone."""
         path = directory / self.file
-        with path.open("rb") as file:
+        with reading(path), path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         if digest != self.sha256:
             raise damaged(path, "", "the segment does not match its digest")
@@ -120,7 +120,8 @@ def load_manifest(directory: Path, schema: Schema) -> Manifest | None:
             return None
         path = directory / manifest_name(max(numbers))
         try:
-            data = path.read_bytes()
+            with reading(path):
+                data = path.read_bytes()
         except FileNotFoundError:  # a writer has replaced it since the listing
             time.sleep(_LISTING_PAUSE_S)
             continue
@@ -130,12 +131,10 @@ def load_manifest(directory: Path, schema: Schema) -> Manifest | None:
 
 def _names(directory: Path) -> list[str]:
     try:
-        return [path.name for path in directory.iterdir()]
+        with reading(directory):
+            return [path.name for path in directory.iterdir()]
     except FileNotFoundError:
         return []
-    except NotADirectoryError:
-        mend = "name the folder of a ledger"
-        raise InputError("this is a file, not the folder of a ledger", mend=mend, file=str(directory)) from None
 
 
 def _decode(path: Path, data: bytes, schema: Schema) -> Manifest:

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cluster.ledger.journal import JournalScan, damaged
 from cluster.ledger.manifest import Manifest, load_manifest
-from cluster.ledger.schema import SCHEMA, Columns, Schema
+from cluster.ledger.rows import encode_value
+from cluster.ledger.schema import SCHEMA, Columns, Schema, Type
 from parsimony.errors import InputError, LedgerError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
+_SEARCHABLE = frozenset({Type.KEY, Type.NAME, Type.TEXT, Type.INT32, Type.INT64})
+_SEARCH_MEND = "name a column of text or integers, or go through `rows`"
 
 
 class LedgerReader:
@@ -113,6 +116,29 @@ class LedgerReader:
                 self._follow(manifest)
             else:
                 raise self._shrunk(kind)
+
+    def find(self, kind: str, column: str, value: str | int) -> list[dict[str, Any]]:
+        """The rows of a kind in which a column of text or integers has a value, in order, with all columns.
+
+        Much faster than a look at every row: of most rows only this column is read.
+
+        Raises:
+            InputError: an unknown kind or column, or a value that the column cannot have.
+        """
+        from cluster.ledger import scan, tables  # noqa: PLC0415 -- loads pyarrow, which counting does not need
+
+        wanted = self._schema.select(kind, [column])[column]
+        if wanted.type not in _SEARCHABLE:
+            raise InputError("this column cannot be searched", mend=_SEARCH_MEND, field=f"{kind}.{column}")
+        value_stored = encode_value(kind, wanted, value)
+        limit = self.count(kind)
+        found = self._following(
+            lambda manifest: scan.matching_tables(
+                self._directory, manifest, self._schema, kind, column=wanted, value=value_stored, limit=limit
+            )
+        )
+        columns = self._schema.columns(kind)
+        return [row for table in found for row in tables.python_rows(table, columns)]
 
     def table(
         self, kind: str, columns: Sequence[str] | None = None, *, as_dictionary: Collection[str] = ()

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from cluster.ledger.schema import Schema, Type
+from cluster.ledger.schema import Column, Schema, Type
 from parsimony.errors import InputError
 
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
@@ -35,18 +35,24 @@ def encode_row(schema: Schema, kind: str, row: Mapping[str, object]) -> str:
             raise InputError(f"{kind} rows have no column {name!r}", mend=mend, field=f"{kind}.{name}")
         if value is None:
             continue
-        try:
-            encoded[name] = _ENCODERS[column.type](value)
-        except (TypeError, ValueError) as error:
-            mend = f"give {_EXPECTED[column.type]}"
-            raise InputError(f"{value!r:.80} does not fit: {error}", mend=mend, field=f"{kind}.{name}") from None
-        if column.values and value not in column.values:
-            known = ", ".join(sorted(column.values))
-            raise InputError(f"{value!r:.80} is unknown", mend=f"use one of {known}", field=f"{kind}.{name}")
+        encoded[name] = encode_value(kind, column, value)
     for column in columns.values():
         if column.required and column.name not in encoded:
             raise InputError("the column is required", mend="give it a value", field=f"{kind}.{column.name}")
     return _to_json(encoded)
+
+
+def encode_value(kind: str, column: Column, value: object) -> Value:
+    """One value as it stands in the JSON. Raises InputError when it does not fit its column."""
+    try:
+        encoded = _ENCODERS[column.type](value)
+    except (TypeError, ValueError) as error:
+        mend, field = f"give {_EXPECTED[column.type]}", f"{kind}.{column.name}"
+        raise InputError(f"{value!r:.80} does not fit: {error}", mend=mend, field=field) from None
+    if column.values and encoded not in column.values:
+        mend = f"use one of {', '.join(sorted(column.values))}"
+        raise InputError(f"{value!r:.80} is unknown", mend=mend, field=f"{kind}.{column.name}")
+    return encoded
 
 
 def _key(value: object) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from cluster.ledger.manifest import Manifest
-from cluster.ledger.schema import Columns, Schema
+from cluster.ledger.schema import Column, Columns, Schema
 from cluster.ledger.segments import SegmentReader
-from cluster.ledger.tables import arrow_schema, conform, journal_tables
+from cluster.ledger.tables import arrow_schema, conform, journal_tables, matches
 
 
 def small_tables(
@@ -53,6 +53,25 @@ def whole_table(
     ]
     parts += [conform(table, shape, as_dictionary) for table in _journals(directory, manifest, schema, kind, columns)]
     return pa.concat_tables(parts)
+
+
+def matching_tables(
+    directory: Path, manifest: Manifest, schema: Schema, kind: str, *, column: Column, value: object, limit: int
+) -> list[pa.Table]:
+    """Of the first `limit` rows of a kind those in which a column has a value, with all columns.
+
+    Raises as `small_tables`.
+    """
+    found = []
+    for segment in manifest.segments:
+        if segment.kind == kind and limit > 0:
+            found.append(SegmentReader(directory, segment, schema).matching(column, value, limit=limit))
+            limit -= segment.rows
+    for table in _journals(directory, manifest, schema, kind, None):
+        first = table.slice(0, max(0, limit))
+        found.append(first.filter(matches(first, column, value)))
+        limit -= len(table)
+    return found
 
 
 def _journals(

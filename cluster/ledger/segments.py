@@ -10,18 +10,18 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cluster.ledger.disk import Disk
+from cluster.ledger.disk import Disk, reading
 from cluster.ledger.journal import damaged
 from cluster.ledger.manifest import Segment
-from cluster.ledger.schema import Columns, Schema, Type
-from cluster.ledger.tables import BATCH_ROWS, arrow_schema, conform, migrate
+from cluster.ledger.schema import Column, Columns, Schema, Type
+from cluster.ledger.tables import BATCH_ROWS, arrow_schema, conform, matches, migrate
+from parsimony.errors import LedgerError
 from parsimony.execution import MIB
 
 GROUP_ROWS = 65_536
@@ -141,14 +141,13 @@ def _dictionary_paths(columns: Columns) -> list[str]:
     return [f"{item.name}.list.element" if item.type is Type.TEXTS else item.name for item in shared]
 
 
-def _footer(file: Any) -> bytes:
+def _footer(file: BinaryIO) -> bytes:
     """The footer of an open Parquet file with its length and magic; some bytes when the file is no such thing."""
     size = file.seek(0, 2)
     file.seek(max(0, size - _TAIL))
     length = int.from_bytes(file.read(_TAIL)[:4], "little")
     file.seek(max(0, size - _TAIL - length))
-    footer: bytes = file.read()
-    return footer
+    return file.read()
 
 
 class SegmentReader:
@@ -166,15 +165,15 @@ class SegmentReader:
 
     def table(self, columns: Columns | None = None, *, as_dictionary: Collection[str] = ()) -> pa.Table:
         """The whole segment in some columns (None = all). `as_dictionary` names those to leave dictionary-encoded."""
-        stored = self._open(columns, as_dictionary)
+        file, names = self._open(columns, as_dictionary)
         with self._corruption_reported():
-            table = stored.file.read(columns=stored.names)
+            table = file.read(columns=names)
         return self._finish(table, columns, as_dictionary)
 
-    def batches(self, columns: Columns | None = None, *, rows: int = BATCH_ROWS) -> Iterator[pa.Table]:
+    def batches(self, columns: Columns | None = None) -> Iterator[pa.Table]:
         """The segment in small tables, in order."""
-        stored = self._open(columns)
-        batches = stored.file.iter_batches(batch_size=rows, columns=stored.names)
+        file, names = self._open(columns)
+        batches = file.iter_batches(batch_size=BATCH_ROWS, columns=names)
         while True:
             with self._corruption_reported():
                 batch = next(batches, None)
@@ -182,53 +181,68 @@ class SegmentReader:
                 return
             yield self._finish(pa.Table.from_batches([batch]), columns)
 
-    def _open(self, columns: Columns | None, as_dictionary: Collection[str] = ()) -> _Stored:
+    def matching(self, column: Column, value: object, *, limit: int) -> pa.Table:
+        """Of the first `limit` rows those in which a column has a value, with all columns.
+
+        Of row groups without such a row only this column is read.
+        """
+        if self._migrates:
+            table = self.table().slice(0, limit)
+            return table.filter(matches(table, column, value))
+        file, names = self._open({column.name: column})
+        parts = [arrow_schema(self._schema.columns(self._segment.kind)).empty_table()]
+        for group in range(file.num_row_groups):
+            with self._corruption_reported():
+                found = matches(file.read_row_group(group, columns=names), column, value)
+                if found.true_count and limit > 0:
+                    rows = self._finish(file.read_row_group(group), None)
+                    parts.append(rows.slice(0, limit).filter(found.slice(0, limit)))
+            limit -= len(found)
+        return pa.concat_tables(parts)
+
+    def _open(self, columns: Columns | None, as_dictionary: Collection[str] = ()) -> tuple[pq.ParquetFile, list[str]]:
+        """The file, its footer checked, and the names of the columns to read of it."""
         if columns is None:
             self._segment.verify(self._directory)
+        with reading(self._path), self._path.open("rb") as plain:
+            footer = _footer(plain)
+        if hashlib.sha256(footer).hexdigest() != self._segment.footer_sha256:
+            raise damaged(self._path, "", "the footer does not match its digest")
         with self._corruption_reported():
-            source = pa.OSFile(str(self._path))
-            footer = _footer(source)
-            if hashlib.sha256(footer).hexdigest() != self._segment.footer_sha256:
-                raise damaged(self._path, "", "the footer does not match its digest")
-            metadata = pq.read_metadata(pa.BufferReader(_MAGIC + footer))
             file = pq.ParquetFile(
-                source,
-                metadata=metadata,
-                read_dictionary=list(as_dictionary),
+                self._path,
+                metadata=pq.read_metadata(pa.BufferReader(_MAGIC + footer)),
+                read_dictionary=[] if self._migrates else list(as_dictionary),
                 page_checksum_verification=True,
             )
-        present = file.schema_arrow.names
-        wanted = self._needed(columns)
-        return _Stored(file, [name for name in wanted if name in present])
+        present = set(file.schema_arrow.names)
+        return file, [name for name in self._needed(columns) if name in present]
 
-    def _needed(self, columns: Columns | None) -> Columns:
-        """The columns to read: all of them where a migration may fill one from another."""
-        if columns is None or self._is_old():
-            return self._schema.columns(self._segment.kind)
-        return columns
-
-    def _is_old(self) -> bool:
+    @property
+    def _migrates(self) -> bool:
+        """Whether a migration may fill a column from others."""
         return any(version >= self._segment.schema for version in self._schema.migrations)
 
+    def _needed(self, columns: Columns | None) -> Columns:
+        return self._schema.columns(self._segment.kind) if columns is None or self._migrates else columns
+
     def _finish(self, table: pa.Table, columns: Columns | None, as_dictionary: Collection[str] = ()) -> pa.Table:
+        """What was read, in the current columns and with their meaning."""
         kind = self._segment.kind
-        table = conform(table, self._needed(columns), as_dictionary)
-        table = migrate(self._schema, kind, table, self._segment.schema)
-        return table if columns is None else table.select(list(columns))
+        if self._migrates:
+            everything = conform(table, self._schema.columns(kind))
+            table = migrate(self._schema, kind, everything, self._segment.schema)
+        return conform(table, self._schema.columns(kind) if columns is None else columns, as_dictionary)
 
     @contextlib.contextmanager
     def _corruption_reported(self) -> Iterator[None]:
         try:
-            yield
-        except FileNotFoundError:
+            with reading(self._path):
+                yield
+        except LedgerError as error:
+            cause = error.__cause__
+            if isinstance(cause, OSError) and cause.errno is None:  # Arrow's own, on bytes that make no sense
+                raise damaged(self._path, "", str(cause)) from None
             raise
-        except (OSError, pa.ArrowException) as error:
+        except pa.ArrowException as error:
             raise damaged(self._path, "", str(error)) from None
-
-
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """An open Parquet file and the columns to read of it."""
-
-    file: pq.ParquetFile
-    names: list[str]

@@ -62,6 +62,14 @@ def migrate(schema: Schema, kind: str, table: pa.Table, version: int) -> pa.Tabl
     return table
 
 
+def matches(table: pa.Table, column: Column, value: object) -> pa.BooleanArray:
+    """Which rows of a table that was stored have a value in a column; none where it lacks the column."""
+    if column.name not in table.column_names:
+        return pa.repeat(pa.scalar(False), len(table))
+    equal = pc.equal(table.column(column.name), pa.scalar(value, _ARROW[column.type]))
+    return pc.fill_null(equal, False).combine_chunks()
+
+
 def python_rows(table: pa.Table, columns: Columns) -> Iterator[dict[str, Any]]:
     """Rows as `append` takes them: bytes, lists, epoch seconds."""
     names = list(columns)

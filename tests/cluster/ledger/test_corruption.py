@@ -145,3 +145,24 @@ def test_rows_that_do_not_fit_their_columns(directory: Path) -> None:
             with pytest.raises(LedgerCorrupt, match="event rows do not fit"):
                 list(LedgerReader(directory).rows("event"))
         journal.write_bytes(b"")
+
+
+@pytest.mark.parametrize("pattern", ["MANIFEST-*", "wal-*", "score-*"])
+@pytest.mark.parametrize("columns", [None, ["seed"]])
+def test_what_cannot_be_read_is_told_in_words(
+    directory: Path, score: Score, pattern: str, columns: list[str] | None
+) -> None:
+    """A folder where a file belongs stands for permissions and broken disks, which a test cannot have."""
+    with Ledger.open(directory) as ledger:
+        ledger.append("score", score(1))
+        ledger.seal()
+        ledger.append("score", score(2))
+        ledger.flush()
+        path = max(directory.glob(pattern))
+        kept = path.rename(directory / "kept")
+        path.mkdir()
+        with pytest.raises(LedgerError, match=path.name) as caught:
+            list(LedgerReader(directory).rows("score", columns))
+        assert not isinstance(caught.value, LedgerCorrupt)
+        path.rmdir()
+        kept.rename(path)

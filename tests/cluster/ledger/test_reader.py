@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cluster.ledger import Ledger, LedgerOptions, LedgerReader, write_table
+from cluster.ledger import Ledger, LedgerOptions, LedgerReader, segments, write_table
 from cluster.ledger.disk import Disk
 from parsimony.errors import InputError, LedgerCorrupt, LedgerError
 
@@ -73,6 +73,41 @@ def test_columns_are_chosen_and_ordered(directory: Path, score: Score) -> None:
         assert reader.table("score", ["seed", "arm"]).column_names == ["seed", "arm"]
         encoded = reader.table("score", ["arm"], as_dictionary=["arm"]).unify_dictionaries()
         assert encoded.column("arm").to_pylist() == ["a", "a"]
+
+
+def test_rows_are_found_by_a_value(directory: Path, score: Score, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In segments of many row groups, merged or not, and in the journal; later rows are not seen."""
+    monkeypatch.setattr(segments, "GROUP_ROWS", 4)
+    with Ledger.open(directory, LedgerOptions(keep_segments=1)) as ledger:
+        for number in range(20):
+            ledger.append("score", score(number, arm="even" if number % 2 == 0 else "odd"))
+            if number in {9, 15}:
+                ledger.seal()
+        ledger.flush()
+        reader = LedgerReader(directory)
+        for change in (ledger.flush, ledger.seal, ledger.compact):
+            ledger.append("score", score(3, arm="later"))
+            ledger.append("score", score(40, arm="even"))
+            change()
+            assert [row["seed"] for row in reader.find("score", "arm", "even")] == list(range(0, 20, 2))
+            assert reader.find("score", "seed", 3) == [row for row in reader.rows("score") if row["seed"] == 3]
+            assert reader.find("score", "arm", "later") == []
+            assert reader.find("score", "scorer_version", "1") == []
+
+
+def test_what_cannot_be_searched_for(directory: Path) -> None:
+    Ledger.open(directory).close()
+    reader = LedgerReader(directory)
+    for column, value in (
+        ("wall_seconds", 1),
+        ("arm", 1),
+        ("seed", "1"),
+        ("repeat", 2**31),
+        ("arm", "\ud800"),
+        ("colour", "red"),
+    ):
+        with pytest.raises(InputError, match=f"score.{column}"):
+            reader.find("score", column, value)
 
 
 def test_unknown_kinds_and_columns_are_refused(directory: Path) -> None:

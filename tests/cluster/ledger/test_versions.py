@@ -79,6 +79,9 @@ def test_a_migration_fills_old_rows(old: Path, schema: Schema, columns: list[str
     for name in columns or ["twice", "seed", "note"]:
         assert reader.table("score", columns).column(name).to_pylist() == expected[name]
         assert [row[name] for row in reader.rows("score", columns)] == expected[name]
+    assert [row["seed"] for row in reader.find("score", "twice", 2)] == [1]
+    arms = reader.table("score", ["arm", "twice"], as_dictionary=["arm"])
+    assert arms.column("arm").cast("string").to_pylist() == ["a", "a"]
 
 
 def test_an_old_ledger_goes_on_in_the_new_version(old: Path, score: Score) -> None:
