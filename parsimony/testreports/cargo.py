@@ -28,9 +28,10 @@ _WORDS: Final = {
     "timeout": None,  # a warning that a test takes long, not its end
 }
 _RUNNING: Final = re.compile(r"running (\d+) tests?$")
-_RESULT: Final = re.compile(r"test (.+?) \.\.\. (ok|FAILED|ignored)(?:, .*)?(?: <(\d+(?:\.\d+)?)s>)?$")
+_RESULT: Final = re.compile(r"test ((?:(?! \.\.\. ).)+) \.\.\. (ok|FAILED|ignored)(?:, .*)?(?: <(\d+(?:\.\d+)?)s>)?$")
 _OPEN: Final = re.compile(r"test (.+?) \.\.\. ?")
 _TOTALS: Final = re.compile(r"test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;")
+_FAILURE: Final = re.compile(r"(?:---- (.+) std(?:out|err) ----|    (\S.*))$")
 _REMARK: Final = re.compile(r" - should panic$")
 
 
@@ -65,6 +66,11 @@ class _Log:
             self._begin(int(running[1]))
         elif self.binary is not None and not self.binary.details:
             self._test_line(self.binary, line)
+        elif self.binary is not None and (failure := _FAILURE.match(line)) is not None:
+            # The list of failures at the end is libtest's last word on what a test's own output can blur.
+            name = failure[1] or failure[2]
+            if name in self.tests.results:
+                self.tests.add(name, TestResult(TestStatus.FAILED))
         elif line.startswith("error: could not compile"):
             self.notes.append(line[:200])
 

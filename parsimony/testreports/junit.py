@@ -104,6 +104,8 @@ class _Document:
     problems: list[str] = field(default_factory=list)
     suites: list[_Suite] = field(default_factory=list)
     case: _Case | None = None
+    depth: int = 0
+    begun: bool = False
 
     def parse(self, data: memoryview) -> int:
         """Read the document at the start of `data`; how many bytes it took."""
@@ -117,10 +119,8 @@ class _Document:
         except _Refused:
             self.problems.append("a JUnit document declares a document type and was refused")
         except (expat.ExpatError, ValueError, LookupError) as error:
-            code = getattr(error, "code", None)
-            if code == expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]:
-                self.ended = True
-            else:
+            self.ended = self.begun and self.depth == 0  # what follows the root is not ours
+            if not self.ended:
                 self.problems.append(f"a JUnit document is not well formed: {error}"[:200])
         else:
             self.ended = True
@@ -131,6 +131,8 @@ class _Document:
         raise _Refused
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self.begun = True
+        self.depth += 1
         if name == "testsuite":
             self.suites.append(_Suite(attributes))
         elif name == "testcase":
@@ -142,6 +144,7 @@ class _Document:
                 self.case.result = worse(self.case.result, TestResult(status_told, self.case.result.seconds))
 
     def _end(self, name: str) -> None:
+        self.depth -= 1
         if name == "testcase" and self.case is not None:
             self._record(self.case)
             self.case = None
