@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from cluster.ledger import LedgerReader
 from cluster.sandboxes import labels
 
 Key = tuple[str, str]
@@ -66,9 +67,11 @@ def grade(folder: Path, candidates: Path, out: Path, workers: int, engine: str) 
     return time.monotonic() - began
 
 
-def leftovers() -> list[str]:
-    """Names of our containers that are still there."""
-    command = ["docker", "ps", "-aq", "--filter", f"label={labels.MANAGED_BY}={labels.OURS}"]
+def leftovers(out: Path) -> list[str]:
+    """Containers of this run that are still there."""
+    events = LedgerReader(out / "ledger").rows("event")
+    run = next(json.loads(row["data"])["run_id"] for row in events if row["name"] == "run.started")
+    command = ["docker", "ps", "-aq", "--filter", f"label={labels.RUN}={run}"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
 
@@ -107,7 +110,7 @@ def main() -> int:
                     out = Path(name, f"{engine}-{workers}-{run}")
                     seconds = grade(options.folder, candidates, out, workers, engine)
                     wrong = compare(out, arms, expected)
-                    left = leftovers()
+                    left = leftovers(out)
                     bad += len(wrong) + len(left)
                     good = len(arms) - len(wrong)
                     what = f"{good} of {len(arms)} as expected, {seconds:.0f} s, {len(left)} containers left"
