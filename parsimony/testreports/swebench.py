@@ -61,15 +61,17 @@ _PYTEST_NAMES: Final[Mapping[Callable[[str], str], tuple[str, ...]]] = {
 # ---- logs with one line for each test
 
 _P, _F, _S, _E = TestStatus.PASSED, TestStatus.FAILED, TestStatus.SKIPPED, TestStatus.ERROR
-_TOOK: Final = r"(?: \(?\d+(?:\.\d+)? ?m?s\)?)?"
 _LINES: Final[Mapping[str, tuple[str, str, Mapping[str, TestStatus]]]] = {
     # name: (framework, pattern with the groups `word` and `name`, status by word)
     "jest_json": ("jest", r"\[(?P<word>PASSED|FAILED)\] (?P<name>.+)", {"PASSED": _P, "FAILED": _F}),
-    "vitest": ("vitest", rf"(?P<word>[✓×↓]) (?P<name>.+?)(?: \[skipped\])?{_TOOK}", {"✓": _P, "×": _F, "↓": _S}),
-    "carbon": ("jest", rf"(?P<word>PASS|FAIL) (?P<name>.+?){_TOOK}", {"PASS": _P, "FAIL": _F}),
-    "grommet": ("jest", rf"(?P<word>PASS|FAIL) (?P<name>.+?){_TOOK}", {"PASS": _P, "FAIL": _F}),
+    "vitest": (
+        "vitest", r"(?P<word>[✓×↓]) (?P<name>.+?)(?: (?:\d+ *m?s?|\[skipped\]))?", {"✓": _P, "×": _F, "↓": _S},
+    ),
+    "carbon": ("jest", r"(?P<word>PASS|FAIL) (?P<name>.+?)(?: \([\d.]+(?:ms| ?s)\))?", {"PASS": _P, "FAIL": _F}),
+    "grommet": ("jest", r"(?P<word>PASS|FAIL) (?P<name>.+?)(?: \([\d.]+ ?m?s\))?", {"PASS": _P, "FAIL": _F}),
     "redis": (
-        "redis", rf"\[(?P<word>ok|err|skip|ignore)\]: (?P<name>.+?)(?: in \S+)?{_TOOK}",
+        "redis",
+        r"\[(?P<word>ok|(?P<bad>err)|skip|ignore)\]: (?P<name>.+?)(?(bad)(?: in \S+)?)(?: \(\d+ *m?s\))?",
         {"ok": _P, "err": _F, "skip": _S, "ignore": _S},
     ),
     "jq": ("automake", r"(?P<word>PASS|FAIL): (?P<name>.+)", {"PASS": _P, "FAIL": _F}),

@@ -47,7 +47,7 @@ LINES = [
     ("jest_json", "[PASSED] a > b\n[FAILED] a > c\n[OTHER] x", {"a > b": P, "a > c": F}),
     ("vitest", " ✓ a.ts > x 3ms\n × b > y 1 s\n ↓ c > z [skipped]\n", {"a.ts > x": P, "b > y": F, "c > z": S}),
     ("carbon", "PASS a.js (5.1 s)\nFAIL b.js\n", {"a.js": P, "b.js": F}),
-    ("redis", "[ok]: a b (12 ms)\n[err]: c in tests/x.tcl\n[ignore]: d\n", {"a b": P, "c": F, "d": S}),
+    ("redis", "[ok]: a in b (12 ms)\n[err]: c in x.tcl\n[ignore]: d\n", {"a in b": P, "c": F, "d": S}),
     ("jq", "PASS: t/a\nFAIL: t/b\n", {"t/a": P, "t/b": F}),
     ("micropython_test", "pass  a.py\nFAIL  b.py\nskip  c.py\n", {"a.py": P, "b.py": F, "c.py": S}),
     ("googletest", "[       OK ] A.b (0 ms)\n3: [  FAILED  ] A.c (1 ms)\n[  FAILED  ] A.d\n", {"A.b": P, "A.c": F}),
