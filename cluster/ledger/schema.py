@@ -81,10 +81,12 @@ class Schema:
             raise InputError(f"there is no kind {kind!r} in a ledger", mend=f"use one of {known}", field=kind) from None
 
     def select(self, kind: str, names: Sequence[str] | None) -> Columns:
-        """The named columns of a kind, all when `names` is None. Raises InputError for a column that does not exist."""
+        """The named columns of a kind, all when `names` is None. Raises InputError for none and for unknown ones."""
         columns = self.columns(kind)
         if names is None:
             return columns
+        if not names:
+            raise InputError("no column is named", mend="name some, or give None for all", field=kind)
         for name in names:
             if name not in columns:
                 known = ", ".join(columns)

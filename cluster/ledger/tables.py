@@ -99,6 +99,8 @@ def journal_tables(
     path = directory / journal.file
     waiting = {kind: _Batch() for kind in kinds}
     for line in JournalScan(path, first=journal.first, end=journal.end):
+        if line.kind not in schema.kinds:
+            raise damaged(path, "", f"row {line.n} is of no known kind ({line.kind})")
         batch = waiting.get(line.kind)
         if batch is not None and batch.add(line.row):
             yield line.kind, _table(path, journal, schema, line.kind, batch.take())
@@ -130,6 +132,9 @@ def _table(path: Path, journal: Journal, schema: Schema, kind: str, texts: list[
     columns = schema.columns(kind)
     try:
         rows = [json.loads(text) for text in texts]
+        unknown = set().union(*rows) - columns.keys()
+        if unknown:
+            raise ValueError(f"there is no {', '.join(sorted(unknown))}")
         arrays = [_array([row.get(name) for row in rows], column) for name, column in columns.items()]
         table = pa.table(arrays, schema=arrow_schema(columns))
         table.validate()

@@ -117,6 +117,8 @@ def test_unknown_kinds_and_columns_are_refused(directory: Path) -> None:
     for use in (reader.rows, reader.table):
         with pytest.raises(InputError, match=r"score\.colour"):
             use("score", ["seed", "colour"])
+        with pytest.raises(InputError, match="no column is named"):
+            use("score", [])
         with pytest.raises(InputError, match="verdict"):
             use("verdict")
     with pytest.raises(InputError, match="verdict"):

@@ -67,6 +67,9 @@ def test_added_columns_of_old_rows_are_null(old: Path) -> None:
         (2, None, None),
     ]
     assert reader.table("score", ["note", "seed"]).to_pylist() == [{"note": None, "seed": 1}, {"note": None, "seed": 2}]
+    assert reader.table("score", ["note"]).column("note").to_pylist() == [None, None]
+    assert [row["note"] for row in reader.rows("score", ["note"])] == [None, None]
+    assert reader.find("score", "note", "x") == []
     assert list(reader.rows("plan")) == []
 
 
