@@ -50,6 +50,9 @@ RULES: Final = (
     _rule(r"setup\.cfg|pyproject\.toml|package\.json", Steering.MIXED, "configures tests beside other things"),
 )  # fmt: skip
 
+INSTALLED: Final = frozenset({"node_modules", "site-packages", "dist-packages", ".yarn"})
+"""Folders of installed packages: the test runner itself is among them."""
+
 TEST_FOLDERS: Final = frozenset({"test", "tests", "testing", "__tests__", "spec", "specs"})
 
 
@@ -76,11 +79,13 @@ class SteeringTable:
             return Steering.WHOLE, "graded test file"
         if path in self.fix:
             return Steering.FREE, "part of the task's own fix"
+        parts = path.split("/")
+        if not INSTALLED.isdisjoint(parts):
+            return Steering.WHOLE, "an installed package"
         name = PurePosixPath(path).name
         for rule in RULES:
             if rule.pattern.fullmatch(name):
                 return rule.steering, rule.reason
-        parts = path.split("/")
         if len(parts) > 1 and parts[0].lower() in TEST_FOLDERS:
             return Steering.WHOLE, "below a test folder"
         if any(path.startswith(folder + "/") for folder in self._folders):

@@ -25,6 +25,9 @@ GRADED = ["sklearn/utils/tests/test_x.py", "tests/test_a.py"]
         ("setup.cfg", Steering.MIXED),
         ("pyproject.toml", Steering.MIXED),
         ("package.json", Steering.MIXED),
+        ("node_modules/mocha/lib/runner.js", Steering.WHOLE),
+        ("packages/a/node_modules/mocha/package.json", Steering.WHOLE),
+        ("node_modules", Steering.WHOLE),  # a file or link in the place of the folder
         ("tests/__init__.py", Steering.WHOLE),
         ("tests/test_a.py", Steering.WHOLE),
         ("tests/test_a.py/trick", Steering.WHOLE),  # a folder in the place of a graded file
