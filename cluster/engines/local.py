@@ -31,7 +31,11 @@ class LocalEngine:
 
     async def __aenter__(self) -> Self:
         self._agent = await self._spec.start()
-        self._images = await self._agent.images()
+        try:
+            self._images = await self._agent.images()
+        except BaseException:
+            await self._agent.close()
+            raise
         return self
 
     async def __aexit__(

@@ -40,18 +40,20 @@ class Naive:
         self.jobs = [(job, None if avoid == agent else avoid) for job, avoid in self.jobs]
 
 
-STEPS = st.lists(
-    st.one_of(
-        st.tuples(st.just("put"), IMAGES, st.sampled_from([None, 1.0, 2.0, 3.0]), st.sampled_from([None, *AGENTS])),
-        st.tuples(st.just("take"), st.sampled_from(AGENTS), st.booleans()),
-        st.tuples(st.just("leave"), st.sampled_from(AGENTS)),
-        st.tuples(st.just("join"), st.sampled_from(AGENTS), st.frozensets(st.sampled_from("abcd"))),
-    ),
-    max_size=60,
+SECONDS = st.sampled_from([None, 1.0, 2.0, 3.0])
+PUT = st.tuples(st.just("put"), IMAGES, SECONDS, st.sampled_from([None, None, *AGENTS]))
+TAKE = st.tuples(st.just("take"), st.sampled_from(AGENTS), st.booleans())
+LEAVE = st.tuples(st.just("leave"), st.sampled_from(AGENTS))
+JOIN = st.tuples(st.just("join"), st.sampled_from(AGENTS), st.frozensets(st.sampled_from("abcd"), max_size=2))
+STEPS = st.builds(
+    lambda joins, puts, rest: [*joins, *puts, *rest],
+    st.tuples(*(st.tuples(st.just("join"), st.just(agent), st.just(frozenset())) for agent in AGENTS)),
+    st.lists(PUT, min_size=4, max_size=12),
+    st.lists(st.one_of(PUT, PUT, TAKE, TAKE, TAKE, TAKE, LEAVE, JOIN), min_size=5, max_size=40),
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=400)
 @given(STEPS)
 def test_index_equals_a_full_search(steps: list[tuple]) -> None:  # type: ignore[type-arg]
     waiting, naive = WaitingJobs(), Naive()

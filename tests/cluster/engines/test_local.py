@@ -157,6 +157,22 @@ def test_a_sandbox_that_cannot_be_had_is_said_at_once(virtually: Any, reader: An
     virtually(whole())
 
 
+def test_a_sandbox_that_cannot_say_what_it_holds_is_closed(virtually: Any, reader: Any) -> None:
+    class Mute(FakeSandbox):
+        async def images(self) -> frozenset[str]:
+            raise SandboxUnavailable("the daemon went away")
+
+    sandbox = Mute(lambda request: ended())
+
+    async def whole() -> None:
+        with pytest.raises(SandboxUnavailable, match="went away"):
+            async with LocalEngine(AgentSpec(Opening(sandbox), reader, 2)):
+                raise AssertionError("not reached")
+
+    virtually(whole())
+    assert sandbox.closed
+
+
 def test_engines_are_made_from_data() -> None:
     engine = create_engine(EngineSpec(), SandboxSpec("process", {"isolation": "process"}), slots=1)
 
