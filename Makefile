@@ -12,7 +12,7 @@ export PYTHON
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt
 SOURCES := parsimony cluster tests benchmarks scripts
 
-.PHONY: help demo test check lint format types layers dependencies examples clean
+.PHONY: help demo test test-slow check lint format types layers dependencies examples clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,7 +21,10 @@ demo: $(VENV)/.demo ## grade the example tasks on this machine and show the scor
 	@$(BIN)/parsimony run configs/demo.yaml --out $(RUN)
 
 test: $(VENV)/.dev ## run the tests; those that need Docker, Ray or a cluster skip with a reason where it is not there
-	@$(BIN)/python -m pytest $(PYTEST)
+	@$(BIN)/python -m pytest -m "not slow" $(PYTEST)
+
+test-slow: $(VENV)/.dev ## the tests that take long: kills, power cuts, old Pythons, packages from registries
+	@$(BIN)/python -m pytest -m slow $(PYTEST)
 
 check: lint types layers dependencies test ## everything that CI checks
 

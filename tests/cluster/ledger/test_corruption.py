@@ -39,6 +39,7 @@ def flip(path: Path, bit: int) -> None:
     path.write_bytes(data)
 
 
+@pytest.mark.slow
 def test_every_changed_byte_of_a_segment_is_found(sealed: Path, segment: Path) -> None:
     """By whoever reads all columns; the error names the file."""
     whole = segment.read_bytes()
@@ -89,6 +90,7 @@ def test_truncated_and_scrambled_segments(sealed: Path, segment: Path, data: st.
         segment.write_bytes(whole)
 
 
+@pytest.mark.slow
 def test_every_changed_byte_of_a_manifest_is_found(sealed: Path) -> None:
     manifest = max(sealed.glob("MANIFEST-*"))
     whole = manifest.read_bytes()

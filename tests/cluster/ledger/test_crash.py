@@ -90,6 +90,7 @@ def changes_of_a_whole_run(start: Path, faulty_disk: type[Any], score: Score, tm
     return changes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power_cuts", [0, 4], ids=["killed", "power-cut"])
 def test_crash_before_every_change(
     power_cuts: int,
