@@ -153,6 +153,7 @@ const isFile = (data) => data.line === 1 && data.column === 1 && data.file === r
  * tests go that a selection leaves out; the search ends with the first test that starts.
  *
  * @param {(stream: object) => Record<string, (data: object) => void>} take gives the handlers of a stream's events
+ * @returns {() => void} ends the search
  */
 function catchStream(take) {
   const inherited = Readable.prototype.emit;
@@ -182,6 +183,7 @@ function catchStream(take) {
     return this.emit(type, data);
   }
   defineProperty(Readable.prototype, 'emit', { value: emit, configurable: true, writable: true });
+  return release;
 }
 
 /** Follows node:test in this process, and a file of `node --test` as a whole when it uses no test framework. */
@@ -201,7 +203,7 @@ function install(reporter) {
 
   const script = isChild ? createScript(reporter, getSession(), atTop) : null;
   let recorder = null;
-  catchStream((stream) => {
+  const release = catchStream((stream) => {
     let handlers = script === null ? null : script.take(stream);
     if (handlers === null) {
       if (recorder === null) recorder = createRecorder(reporter, getSession, atTop);
@@ -211,6 +213,7 @@ function install(reporter) {
     for (const type of Object.keys(handlers)) guarded[type] = (data) => reporter.guard(() => handlers[type](data));
     return guarded;
   });
+  reporter.undoForOthers(release);
 }
 
 module.exports = { install };

@@ -35,17 +35,20 @@ function createReporter(path) {
   let connected = openSession(path); // not used by any run so far
   let early = null; // declared before its run begins
   let current = null; // the latest declared one
-  const earlyFindings = []; // from before there was a session to tell
+  const earlyFindings = []; // from when there was no session to tell: told to the next one
 
   const watch = createWatch((name, file) => {
-    if (current === null) earlyFindings[earlyFindings.length] = { name, file };
+    if (current === null || current.isOver()) earlyFindings[earlyFindings.length] = { name, file };
     else current.finding('replaced', name, file);
   });
   const assert = require('assert');
   watch.functions('assert', assert);
   watch.functions('assert.strict', assert.strict);
 
+  let release = null; // undoes what node:test needs and other frameworks do not
+
   function declare(framework, version) {
+    if (framework !== 'node-test' && release !== null) release();
     const session = connected || openSession(path);
     connected = null;
     session.declare(framework, version);
@@ -75,6 +78,10 @@ function createReporter(path) {
     watch,
     leaveEnvironment,
     guard,
+    /** What to undo when another framework than node:test begins. */
+    undoForOthers(undo) {
+      release = undo;
+    },
     /** Calls `hook` with the exit code when the process ends; one listener serves all. */
     atExit(hook) {
       atExit[atExit.length] = hook;

@@ -21,9 +21,11 @@ function openSession(path) {
   let started = 0;
   let finished = 0;
   let failed = false;
+  let over = false;
 
   /** @param {string} id @param {string} [label] how the framework's own text writes this id, when that differs */
   function start(id, label) {
+    over = false;
     started += 1;
     channel.send({ event: 'start', id, label });
   }
@@ -57,6 +59,9 @@ function openSession(path) {
     start,
     result,
     single,
+
+    /** The last word has been said: what comes after it would take it back. */
+    isOver: () => over,
 
     /** No test has begun. */
     isEmpty: () => started === 0,
@@ -102,6 +107,7 @@ function openSession(path) {
       tell(canaries.pass);
       tell(canaries.fail);
       canaries.pass = canaries.fail = null;
+      over = true;
       channel.send({ event: 'finish', exit_status: exitStatus === undefined ? Number(failed) : exitStatus, started, finished });
     },
   });
