@@ -85,49 +85,54 @@ def build_order(
     if patch and not forms:
         raise PermanentError(f"{task.instance_id}: no form of the patch can be applied whole")
     slots = tuple(_text(path) for path in prepared.touched) if prepared else ()
-    nonce = f"parsimony-{secrets.token_hex(16)}"
-    canaries = Canaries(pass_name=f"c{secrets.token_hex(8)}", fail_name=f"c{secrets.token_hex(8)}")
-    key_of_witness = secrets.token_bytes(32)
-    files = dict(harness_files())
-    files |= {
-        "settings.sh": _settings(task, limits, policy, (len(exact), len(fuzzy)), nonce),
-        "touched.sh": _calls(("touched", slot, path) for slot, path in enumerate(slots)),
-        "steering.sh": _calls(_steering(task, slots)),
-        "report_files.sh": _calls(("report_file", pattern) for pattern in FORMATS[task.log_format].report_files),
-        "secrets.json": json.dumps(
-            {
-                "key": key_of_witness.hex(),
-                "canaries": {"pass": canaries.pass_name, "fail": canaries.fail_name},
-                "framework_hint": task.log_format,
-            }
-        ).encode(),
-        "tests.sh": _tests(task),
-    }
-    files |= {f"candidate.{n}": data for n, (data, _) in enumerate(forms)}
-    if task.test_patch and task.test_cmd is not None:
-        files["test.patch"] = task.test_patch
-    if task.tree is not None:
-        files["base.tar"] = task.tree
+    reading = Reading(
+        log_format=task.log_format,
+        expected=(*task.fail_to_pass, *task.pass_to_pass),
+        nonce=f"parsimony-{secrets.token_hex(16)}",
+        canaries=Canaries(pass_name=f"c{secrets.token_hex(8)}", fail_name=f"c{secrets.token_hex(8)}"),
+        key=secrets.token_bytes(32),
+        forms=forms,
+        slots=slots,
+    )
+    settings = _settings(task, limits, policy, (len(exact), len(fuzzy)), reading.nonce)
     return GradingOrder(
         request=ExecutionRequest(
             execution_key=key,
             name=sandbox_name(task.instance_id, run_id, key, attempt),
             command=COMMAND,
-            files=files,
+            files=_inbox(task, reading, settings),
             limits=limits,
             image=task.image,
             labels=labels,
         ),
-        reading=Reading(
-            log_format=task.log_format,
-            expected=(*task.fail_to_pass, *task.pass_to_pass),
-            nonce=nonce,
-            canaries=canaries,
-            key=key_of_witness,
-            forms=forms,
-            slots=slots,
-        ),
+        reading=reading,
     )
+
+
+def _inbox(task: Task, reading: Reading, settings: bytes) -> dict[str, bytes]:
+    """The files of a request: what is the same for all, and what is this task's and this attempt's."""
+    patterns = FORMATS[task.log_format].report_files
+    files = dict(harness_files())
+    files |= {
+        "settings.sh": settings,
+        "touched.sh": _calls(("touched", slot, path) for slot, path in enumerate(reading.slots)),
+        "steering.sh": _calls(_steering(task, reading.slots)),
+        "report_files.sh": _calls(("report_file", pattern) for pattern in patterns),
+        "secrets.json": json.dumps(
+            {
+                "key": reading.key.hex(),
+                "canaries": {"pass": reading.canaries.pass_name, "fail": reading.canaries.fail_name},
+                "framework_hint": task.log_format,
+            }
+        ).encode(),
+        "tests.sh": _tests(task),
+    }
+    files |= {f"candidate.{n}": data for n, (data, _) in enumerate(reading.forms)}
+    if task.test_patch and task.test_cmd is not None:
+        files["test.patch"] = task.test_patch
+    if task.tree is not None:
+        files["base.tar"] = task.tree
+    return files
 
 
 def sandbox_name(instance_id: str, run_id: str, key: str, attempt: int) -> str:
