@@ -40,7 +40,7 @@ REPEATS = 3
 
 
 def rows(count: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Scores and executions of a sweep: 5 arms, 6 seeds, the tasks that make up the number; a tenth was retried."""
+    """Scores and executions of a sweep: 5 arms, 6 seeds, the tasks that make up the number; a ninth was retried."""
     chance = random.Random(1)
     outcomes = ["resolved", "not_resolved", "not_resolved", "timed_out", "does_not_apply"]
     now = 1.8e9
@@ -52,7 +52,7 @@ def rows(count: int) -> Iterator[tuple[str, dict[str, Any]]]:
         outcome = chance.choice(outcomes)
         task = f"owner__project-{number // 30:05d}"
         common = {"execution_key": key, "patch_ref": f"sha256:{chance.getrandbits(256):064x}", "recorded_at": now}
-        if number % 10 == 0:
+        if number % 9 == 0:
             yield "attempt", {"job_key": key, "attempt": 1, "agent": "n1", "started_at": now - 1, "ending": "temporary"}
         yield (
             "execution",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -130,11 +131,11 @@ class LedgerReader:
         wanted = self._schema.select(kind, [column])[column]
         if wanted.type not in _SEARCHABLE:
             raise InputError("this column cannot be searched", mend=_SEARCH_MEND, field=f"{kind}.{column}")
-        value_stored = encode_value(kind, wanted, value)
+        stored = json.loads(encode_value(kind, wanted, value))
         limit = self.count(kind)
         found = self._following(
             lambda manifest: scan.matching_tables(
-                self._directory, manifest, self._schema, kind, column=wanted, value=value_stored, limit=limit
+                self._directory, manifest, self._schema, kind, column=wanted, value=stored, limit=limit
             )
         )
         columns = self._schema.columns(kind)

@@ -74,11 +74,9 @@ class Schema:
 
     def columns(self, kind: str) -> Columns:
         """The columns of a kind. Raises InputError for a kind that does not exist."""
-        try:
-            return self.kinds[kind]
-        except KeyError:
-            known = ", ".join(self.kinds)
-            raise InputError(f"there is no kind {kind!r} in a ledger", mend=f"use one of {known}", field=kind) from None
+        if kind not in self.kinds:
+            raise self.unknown_kind(kind)
+        return self.kinds[kind]
 
     def select(self, kind: str, names: Sequence[str] | None) -> Columns:
         """The named columns of a kind, all when `names` is None. Raises InputError for none and for unknown ones."""
@@ -89,10 +87,18 @@ class Schema:
             raise InputError("no column is named", mend="name some, or give None for all", field=kind)
         for name in names:
             if name not in columns:
-                known = ", ".join(columns)
-                mend = f"use some of {known}"
-                raise InputError(f"{kind} rows have no column {name!r}", mend=mend, field=f"{kind}.{name}")
+                raise self.unknown_column(kind, name)
         return {name: columns[name] for name in names}
+
+    def unknown_kind(self, kind: str) -> InputError:
+        """The error for a kind that does not exist."""
+        mend = f"use one of {', '.join(self.kinds)}"
+        return InputError(f"there is no kind {kind!r} in a ledger", mend=mend, field=kind)
+
+    def unknown_column(self, kind: str, name: str) -> InputError:
+        """The error for a column that a kind does not have."""
+        mend = f"use some of {', '.join(self.kinds[kind])}"
+        return InputError(f"{kind} rows have no column {name!r}", mend=mend, field=f"{kind}.{name}")
 
 
 def _kind(*columns: Column) -> Columns:

@@ -24,7 +24,7 @@ from cluster.ledger.manifest import (
     publish_manifest,
 )
 from cluster.ledger.recovery import TornTail, close_journals, next_epoch, sweep
-from cluster.ledger.rows import encode_row
+from cluster.ledger.rows import RowEncoder
 from cluster.ledger.schema import Schema
 from parsimony.errors import LedgerLocked
 
@@ -72,8 +72,9 @@ class Store:
 
     def _notes(self, torn: Sequence[TornTail], first: int) -> list[bytes]:
         """Events for the new journal. They are in it before a manifest names it, so each tail is noted once."""
+        encoder = RowEncoder(self._schema)
         rows = [{"at": time.time(), "name": "ledger.torn_tail", "data": tail.as_json()} for tail in torn]
-        return [encode_line(n, "event", encode_row(self._schema, "event", row)) for n, row in enumerate(rows, first)]
+        return [encode_line(n, "event", encoder.encode("event", row)) for n, row in enumerate(rows, first)]
 
     def _switch(self, closed: tuple[Journal, ...], epoch: int, first: int, notes: list[bytes]) -> None:
         """Go on in a new journal; `closed` are those before it."""

@@ -17,7 +17,7 @@ from typing import Self
 
 from cluster.ledger.disk import Disk
 from cluster.ledger.journal import encode_line
-from cluster.ledger.rows import encode_row
+from cluster.ledger.rows import RowEncoder
 from cluster.ledger.schema import SCHEMA, Schema
 from cluster.ledger.store import Store
 from parsimony.errors import DiskFull, LedgerError
@@ -72,7 +72,7 @@ class Ledger:
         self.directory = directory
         self._store = store
         self._options = options
-        self._schema = schema
+        self._encoder = RowEncoder(schema)
         self._clock = clock
         # Taken in this order: _sealing (one seal, merger or close at a time), _io (the store), _buffer (the rows in
         # memory; held for moments only).
@@ -122,7 +122,7 @@ class Ledger:
             InputError: an unknown kind or column, a required column without a value, or a value that does not fit.
             LedgerError: the ledger is closed.
         """
-        text = encode_row(self._schema, kind, row)
+        text = self._encoder.encode(kind, row)
         with self._buffer:
             self._require_open()
             line = encode_line(self._next_row, kind, text)

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from cluster.ledger import SCHEMA, Ledger, LedgerReader
 from cluster.ledger.disk import Disk
-from cluster.ledger.rows import encode_row
+from cluster.ledger.rows import RowEncoder
 from cluster.ledger.schema import ENDINGS, SCORE_OUTCOMES, Column, Type
 from parsimony.errors import InputError
 from parsimony.scorer import Outcome
 
+ENCODER = RowEncoder(SCHEMA)
 EVENT = {"at": 1.0, "name": "x"}
 COST = {"kind": "llm"}
 ATTEMPT = {"job_key": "k", "attempt": 1}
@@ -53,7 +54,7 @@ ATTEMPT = {"job_key": "k", "attempt": 1}
 def test_what_does_not_fit_is_refused_by_name(kind: str, row: dict[str, Any], field: str) -> None:
     """The error names kind and column, says what is wrong with the value, and what would do."""
     with pytest.raises(InputError) as caught:
-        encode_row(SCHEMA, kind, row)
+        ENCODER.encode(kind, row)
     assert caught.value.place.field == field
     assert caught.value.mend
 
@@ -69,9 +70,9 @@ def test_a_refused_row_leaves_no_trace(directory: Path) -> None:
 def test_prose_of_candidates_never_stops_a_run() -> None:
     """Lone surrogates, as undecodable output gives them, are escaped in text and lists of text."""
     row = {**ATTEMPT, "message": "caf\udce9 \ud800", "fault": "é"}
-    assert json.loads(encode_row(SCHEMA, "attempt", row))["message"] == "caf\\udce9 \\ud800"
+    assert json.loads(ENCODER.encode("attempt", row))["message"] == "caf\\udce9 \\ud800"
     execution = {"execution_key": "k", "outcome": "completed", "reasons": ("a\udc80",)}
-    assert json.loads(encode_row(SCHEMA, "execution", execution))["reasons"] == ["a\\udc80"]
+    assert json.loads(ENCODER.encode("execution", execution))["reasons"] == ["a\\udc80"]
 
 
 def test_closed_sets_are_those_of_the_instrument() -> None:
