@@ -1,7 +1,7 @@
 'use strict';
 /*
  * jest with its default runner, jest-circus (27 and newer). Each test file is a run of its own, in jest's process or in
- * one of its workers, with a session of its own. The tests are followed by the events that a test environment gets
+ * one of its workers. The tests are followed by the events that a test environment gets
  * (`handleTestEvent`, documented for custom environments); their errors are read from circus' state at the end of the
  * file, and jest's result for the file has to agree.
  *
@@ -91,7 +91,10 @@ function createCanaries(session, sources) {
       if (block !== null) break;
     }
     Object.assign(state, { hasStarted, currentDescribeBlock, hasFocusedTests });
-    if (block === null) return;
+    if (block === null) {
+      session.trouble('the canaries could not be made');
+      return;
+    }
     root.children.push(block);
     block.parent = undefined;
     for (const child of block.children) {

@@ -3,7 +3,7 @@
  * mocha (3 and newer). The status of a test is what its own run handed back to the runner; the runner's events have to
  * agree with it. So a runner whose `fail` was replaced cannot turn a failure around, and the attempt shows.
  *
- * With --parallel the tests run in worker processes: each file there is a run of its own, with a session of its own.
+ * With --parallel the tests run in worker processes: each has a session, in which each file is a run of its own.
  */
 
 const { EventEmitter } = require('events');

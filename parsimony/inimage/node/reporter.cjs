@@ -32,14 +32,13 @@ function leaveEnvironment() {
  * @param {string} path of its socket
  */
 function createReporter(path) {
-  let connected = openSession(path); // not used by any run so far
-  let early = null; // declared before its run begins
-  let current = null; // the latest declared one
-  const earlyFindings = []; // from when there was no session to tell: told to the next one
+  const session = openSession(path);
+  let declared = false;
+  const findings = []; // from before the session began, or between two of its runs: told when the next one begins
 
   const watch = createWatch((name, file) => {
-    if (current === null || current.isOver()) earlyFindings[earlyFindings.length] = { name, file };
-    else current.finding('replaced', name, file);
+    if (!declared || session.isOver()) findings[findings.length] = { name, file };
+    else session.finding('replaced', name, file);
   });
   const assert = require('assert');
   watch.functions('assert', assert);
@@ -48,15 +47,11 @@ function createReporter(path) {
   let release = null; // undoes what node:test needs and other frameworks do not
 
   function declare(framework, version) {
+    if (declared) return;
+    declared = true;
     if (framework !== 'node-test' && release !== null) release();
-    const session = connected || openSession(path);
-    connected = null;
     session.declare(framework, version);
-    current = session;
-    for (let i = 0; i < earlyFindings.length; i++) session.finding('replaced', earlyFindings[i].name, earlyFindings[i].file);
-    earlyFindings.length = 0;
     session.loaded({ when: 'start', arguments: process.execArgv, preloaded: process._preload_modules || [] });
-    return session;
   }
 
   /** Runs `hook`. A fault of ours must not change the tests; what it keeps from being reported is missing. */
@@ -64,7 +59,7 @@ function createReporter(path) {
     try {
       return hook();
     } catch (error) {
-      if (current !== null) current.trouble(`${error && error.stack}`);
+      if (declared) session.trouble(`${error && error.stack}`);
       return undefined;
     }
   }
@@ -87,20 +82,19 @@ function createReporter(path) {
       atExit[atExit.length] = hook;
     },
 
-    /** A session for one run of a framework. */
+    /** The session, for one run of a framework. A process can make several, one after the other. */
     begin(framework, version) {
-      const session = early || declare(framework, version);
-      early = null;
+      declare(framework, version);
+      for (let i = 0; i < findings.length; i++) session.finding('replaced', findings[i].name, findings[i].file);
+      findings.length = 0;
       return session;
     },
 
     /**
-     * Declares the session of a run that is known to come, before any file of the project is loaded: should the
-     * process end early, an unfinished session is left. The next `begin` gets it.
+     * Declares the session when a run is known to come, before any file of the project is loaded: should the process
+     * end early, an unfinished session is left.
      */
-    announce(framework, version) {
-      if (early === null && current === null) early = declare(framework, version);
-    },
+    announce: declare,
   });
 }
 

@@ -1,7 +1,7 @@
 'use strict';
 /*
- * What a framework's hooks say, as frames of one session. A session is one run of one framework; a process that runs
- * several (jest's workers, one per test file) opens a session for each.
+ * What a framework's hooks say, as frames of one session. A process has one session; where it runs several times (a
+ * worker of jest, one file after the other), each run ends with canaries and a last word of its own.
  */
 
 const { connect } = require('./channel.cjs');
@@ -10,14 +10,13 @@ const { freeze } = Object;
 const { execPath, pid, version: runtime } = process;
 
 /**
- * Opens a session. Nothing is sent before `declare`: a process that runs no framework says nothing.
+ * Opens the session. Nothing is sent before `declare`: a process that runs no framework says nothing.
  *
  * @param {string} path of the witness's socket
  */
 function openSession(path) {
   const channel = connect(path);
   const canaries = { pass: null, fail: null };
-  let declared = false;
   let started = 0;
   let finished = 0;
   let failed = false;
@@ -67,8 +66,6 @@ function openSession(path) {
     isEmpty: () => started === 0,
 
     declare(framework, version) {
-      if (declared) return;
-      declared = true;
       channel.send({ event: 'session', framework, version, runtime: `node ${runtime}`, executable: execPath, pid });
     },
 
