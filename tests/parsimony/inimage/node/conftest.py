@@ -92,7 +92,9 @@ class Bench:
         witness = [self.node, str(self.place / "node" / "witness.cjs"), "--secrets", str(told)]
         witness += ["--report", str(report), "--timeout", str(timeout), "--", "/bin/sh", "-c", command]
         path = f"{Path(self.node).parent}{os.pathsep}{os.environ['PATH']}"
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("NODE_", "npm_", "PARSIMONY_"))}
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith(("NODE_", "npm_", "PARSIMONY_"))
+        }
         done = subprocess.run(
             witness,
             cwd=self.tree,
