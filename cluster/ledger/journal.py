@@ -13,7 +13,8 @@ from __future__ import annotations
 import contextlib
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,6 +124,43 @@ def _bounded(file: Iterable[bytes], limit: int) -> Iterator[bytes]:
         offset += len(raw)
         if offset >= limit:
             return
+
+
+class JournalIndex:
+    """Where the rows of each kind are in a journal, after one pass that has checked every line of it.
+
+    Args: as of `JournalScan`. Raises as a pass of it.
+
+    Attributes:
+        path: the file.
+        counts: kind -> rows.
+    """
+
+    def __init__(self, path: Path, *, first: int, end: int | None = None) -> None:
+        self.path = path
+        self._spans: dict[str, array[int]] = {}  # kind -> offset, length, offset, length ...
+        scan = JournalScan(path, first=first, end=end)
+        offset = 0
+        for line in scan:
+            self._spans.setdefault(line.kind, array("Q")).extend((offset, scan.end - offset))
+            offset = scan.end
+        self.counts: Mapping[str, int] = {kind: len(spans) // 2 for kind, spans in self._spans.items()}
+
+    def rows(self, kind: str) -> Iterator[bytes]:
+        """The JSON of the rows of a kind, in order.
+
+        Raises:
+            LedgerCorrupt: a line has changed since the first pass.
+            FileNotFoundError: the file is gone (a writer has sealed it).
+        """
+        spans = iter(self._spans.get(kind, ()))
+        with reading(self.path), self.path.open("rb") as file:
+            for offset, length in zip(spans, spans, strict=True):
+                file.seek(offset)
+                line = parse_line(file.read(length))
+                if line is None or line.kind != kind:
+                    raise damaged(self.path, f" (byte {offset})", "the line has changed since it was first read")
+                yield line.row
 
 
 class JournalWriter:

@@ -9,13 +9,13 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from cluster.ledger.disk import Disk, reading
-from cluster.ledger.journal import damaged
+from cluster.ledger.journal import JournalIndex, damaged
 from cluster.ledger.schema import Schema
 from parsimony.canonical import digest_json
 from parsimony.errors import LedgerCorrupt, LedgerError, LedgerLocked
@@ -79,6 +79,18 @@ class Journal:
     first: int
     rows: int | None = None
     end: int | None = None
+
+    def index(self, directory: Path, kinds: Collection[str]) -> JournalIndex:
+        """Check every line, and find the rows of each kind.
+
+        Raises LedgerCorrupt, also for a kind that is not among `kinds`; FileNotFoundError when the file is gone.
+        """
+        path = directory / self.file
+        index = JournalIndex(path, first=self.first, end=self.end)
+        unknown = index.counts.keys() - set(kinds)
+        if unknown:
+            raise damaged(path, "", f"it has rows of unknown kinds ({', '.join(sorted(unknown))})")
+        return index
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,16 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cluster.ledger.journal import JournalScan, damaged
-from cluster.ledger.manifest import Manifest, load_manifest
+from cluster.ledger.journal import JournalIndex, damaged
+from cluster.ledger.manifest import Journal, Manifest, load_manifest
 from cluster.ledger.rows import encode_value
 from cluster.ledger.schema import SCHEMA, Columns, Schema, Type
 from parsimony.errors import InputError, LedgerError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from cluster.ledger.scan import KindScan
 
 T = TypeVar("T")
 _SEARCHABLE = frozenset({Type.KEY, Type.NAME, Type.TEXT, Type.INT32, Type.INT64})
@@ -44,6 +46,7 @@ class LedgerReader:
         self._directory = directory
         self._schema = schema
         self._manifest = self._load()
+        self._indexes: dict[str, JournalIndex] = {}
         self._counts = self._following(self._count)
 
     def _load(self) -> Manifest:
@@ -70,14 +73,24 @@ class LedgerReader:
             gone = [name for name in sorted(used.files()) if not (self._directory / name).exists()]
             raise damaged(self._directory / ", ".join(gone), "", "the manifest names it and it is missing")
 
+    def _index(self, journal: Journal) -> JournalIndex:
+        """The index of a journal, made once. Rows that are appended later are not in it, nor in this reader's state."""
+        if journal.file not in self._indexes:
+            self._indexes[journal.file] = journal.index(self._directory, self._schema.kinds)
+        return self._indexes[journal.file]
+
     def _count(self, manifest: Manifest) -> Mapping[str, int]:
         counts: Counter[str] = Counter()
         for segment in manifest.segments:
             counts[segment.kind] += segment.rows
         for journal in manifest.journals:
-            scan = JournalScan(self._directory / journal.file, first=journal.first, end=journal.end)
-            counts.update(line.kind for line in scan)
+            counts.update(self._index(journal).counts)
         return counts
+
+    def _scan(self, manifest: Manifest, kind: str) -> KindScan:
+        from cluster.ledger.scan import KindScan  # noqa: PLC0415 -- loads pyarrow, which counting does not need
+
+        return KindScan(self._directory, manifest, self._schema, kind, self._index)
 
     def count(self, kind: str) -> int:
         """How many rows of a kind there are. Raises InputError for an unknown kind."""
@@ -98,17 +111,15 @@ class LedgerReader:
         return self._rows(kind, self._schema.select(kind, columns), everything=columns is None)
 
     def _rows(self, kind: str, columns: Columns, *, everything: bool) -> Iterator[dict[str, Any]]:
-        from cluster.ledger import scan, tables  # noqa: PLC0415 -- loads pyarrow, which counting does not need
+        from cluster.ledger.tables import python_rows  # noqa: PLC0415 -- as in `_scan`
 
         total, done = self.count(kind), 0
         while done < total:
             manifest = self._manifest
             try:
-                parts = scan.small_tables(
-                    self._directory, manifest, self._schema, kind, None if everything else columns, skip=done
-                )
+                parts = self._scan(manifest, kind).small_tables(None if everything else columns, skip=done)
                 for table in parts:
-                    for row in tables.python_rows(table.slice(0, total - done), columns):
+                    for row in python_rows(table.slice(0, total - done), columns):
                         done += 1
                         yield row
                     if done == total:
@@ -126,20 +137,16 @@ class LedgerReader:
         Raises:
             InputError: an unknown kind or column, or a value that the column cannot have.
         """
-        from cluster.ledger import scan, tables  # noqa: PLC0415 -- loads pyarrow, which counting does not need
+        from cluster.ledger.tables import python_rows  # noqa: PLC0415 -- as in `_scan`
 
         wanted = self._schema.select(kind, [column])[column]
         if wanted.type not in _SEARCHABLE:
             raise InputError("this column cannot be searched", mend=_SEARCH_MEND, field=f"{kind}.{column}")
         stored = json.loads(encode_value(kind, wanted, value))
         limit = self.count(kind)
-        found = self._following(
-            lambda manifest: scan.matching_tables(
-                self._directory, manifest, self._schema, kind, column=wanted, value=stored, limit=limit
-            )
-        )
+        found = self._following(lambda manifest: list(self._scan(manifest, kind).matching(wanted, stored, limit=limit)))
         columns = self._schema.columns(kind)
-        return [row for table in found for row in tables.python_rows(table, columns)]
+        return [row for table in found for row in python_rows(table, columns)]
 
     def table(
         self, kind: str, columns: Sequence[str] | None = None, *, as_dictionary: Collection[str] = ()
@@ -154,14 +161,9 @@ class LedgerReader:
         Raises:
             InputError: an unknown kind or column.
         """
-        from cluster.ledger import scan  # noqa: PLC0415 -- loads pyarrow, which counting does not need
-
-        wanted = None if columns is None else self._schema.select(kind, columns)
-        table = self._following(
-            lambda manifest: scan.whole_table(
-                self._directory, manifest, self._schema, kind, wanted, as_dictionary=as_dictionary
-            )
-        )
+        selected = self._schema.select(kind, columns)
+        wanted = None if columns is None else selected
+        table = self._following(lambda manifest: self._scan(manifest, kind).table(wanted, as_dictionary=as_dictionary))
         if len(table) < self.count(kind):
             raise self._shrunk(kind)
         return table.slice(0, self.count(kind))
@@ -177,4 +179,5 @@ class LedgerReader:
     def _verify(self, manifest: Manifest) -> None:
         for segment in manifest.segments:
             segment.verify(self._directory)
-        self._count(manifest)
+        for journal in manifest.journals:
+            journal.index(self._directory, self._schema.kinds)

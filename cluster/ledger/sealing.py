@@ -30,18 +30,31 @@ def seal_journals(
     directory: Path, journals: Iterable[Journal], schema: Schema, disk: Disk, name: Namer
 ) -> tuple[Segment, ...]:
     """One segment per kind that has rows in the journals, durable except for the directory's entries."""
-    tables = (item for journal in journals for item in journal_tables(directory, journal, schema, schema.kinds))
-    return _write(directory, tables, schema, disk, name)
+    indexed = [(journal, journal.index(directory, schema.kinds)) for journal in journals]
+
+    def tables(kind: str) -> Iterator[pa.Table]:
+        for journal, index in indexed:
+            yield from journal_tables(index, journal, schema, kind)
+
+    kinds = [kind for kind in schema.kinds if any(kind in index.counts for _, index in indexed)]
+    segments: list[Segment] = []
+    try:
+        for kind in kinds:
+            writer = SegmentWriter(directory, name(kind), kind, schema, disk)
+            segments.append(_filled(writer, tables(kind), disk))
+    except BaseException:
+        disk.discard([directory / segment.file for segment in segments])
+        raise
+    return tuple(segments)
 
 
 def merge_segments(
     directory: Path, segments: Sequence[Segment], schema: Schema, disk: Disk, name: Namer
 ) -> tuple[Segment, ...]:
-    """The segments of one kind as one segment, rows in the same order."""
-    tables = (
-        (segment.kind, table) for segment in segments for table in SegmentReader(directory, segment, schema).batches()
-    )
-    return _write(directory, tables, schema, disk, name)
+    """Segments of one kind as one segment, rows in the same order."""
+    tables = (table for segment in segments for table in SegmentReader(directory, segment, schema).batches())
+    kind = segments[0].kind
+    return (_filled(SegmentWriter(directory, name(kind), kind, schema, disk), tables, disk),)
 
 
 def mergeable(segments: Sequence[Segment], keep: int) -> list[tuple[Segment, ...]]:
@@ -57,18 +70,13 @@ def mergeable(segments: Sequence[Segment], keep: int) -> list[tuple[Segment, ...
     return runs
 
 
-def _write(
-    directory: Path, tables: Iterator[tuple[str, pa.Table]], schema: Schema, disk: Disk, name: Namer
-) -> tuple[Segment, ...]:
-    writers: dict[str, SegmentWriter] = {}
+def _filled(writer: SegmentWriter, tables: Iterator[pa.Table], disk: Disk) -> Segment:
     try:
-        for kind, table in tables:
-            if kind not in writers:
-                writers[kind] = SegmentWriter(directory, name(kind), kind, schema, disk)
-            writers[kind].add(table)
-        return tuple(writer.finish() for writer in writers.values())
+        for table in tables:
+            writer.add(table)
+        return writer.finish()
     except BaseException:
-        disk.discard([path for writer in writers.values() for path in writer.abandon()])
+        disk.discard(writer.abandon())
         raise
     finally:
         pa.default_memory_pool().release_unused()  # a driver lives long and seals rarely

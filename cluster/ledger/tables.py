@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.json as pj
 
-from cluster.ledger.journal import JournalScan, damaged
+from cluster.ledger.journal import JournalIndex, damaged
 from cluster.ledger.manifest import Journal
 from cluster.ledger.schema import Column, Columns, Schema, Type
 from parsimony.execution import MIB
 
-BATCH_ROWS = 2048
-"""Rows that are Python objects at the same time, and how much text they may be."""
+BATCH_ROWS = 4096
+"""A small table has at most so many rows, or so much JSON."""
 BATCH_BYTES = 16 * MIB
 
 MICROSECONDS = 1e6
@@ -33,6 +32,7 @@ _ARROW: Mapping[Type, pa.DataType] = {
     Type.TIME: _TIMESTAMP,
     Type.BYTES: pa.binary(),
 }
+_JSON: Mapping[Type, pa.DataType] = {Type.BYTES: pa.string()}  # base64
 
 
 def arrow_schema(columns: Columns) -> pa.Schema:
@@ -86,66 +86,61 @@ def _python_column(data: pa.ChunkedArray, column: Column) -> list[Any]:
 
 
 def journal_tables(
-    directory: Path, journal: Journal, schema: Schema, kinds: Collection[str]
-) -> Iterator[tuple[str, pa.Table]]:
-    """(kind, table) for the rows of some kinds in a journal, in order, each table small.
+    index: JournalIndex, journal: Journal, schema: Schema, kind: str, columns: Columns | None = None
+) -> Iterator[pa.Table]:
+    """The rows of a kind in a journal, in order, a few thousand a table, in some columns of the current version.
 
-    Tables have all columns of the current version and its meaning.
-
-    Raises:
-        LedgerCorrupt: the journal is damaged, with file and line.
-        FileNotFoundError: it is gone (a writer has sealed it).
+    Raises LedgerCorrupt and FileNotFoundError as `JournalIndex.rows`.
     """
-    path = directory / journal.file
-    waiting = {kind: _Batch() for kind in kinds}
-    for line in JournalScan(path, first=journal.first, end=journal.end):
-        if line.kind not in schema.kinds:
-            raise damaged(path, "", f"row {line.n} is of no known kind ({line.kind})")
-        batch = waiting.get(line.kind)
-        if batch is not None and batch.add(line.row):
-            yield line.kind, _table(path, journal, schema, line.kind, batch.take())
-    for kind, batch in waiting.items():
-        if batch.rows:
-            yield kind, _table(path, journal, schema, kind, batch.take())
+    everything = schema.columns(kind)
+    wanted = everything if columns is None else columns
+    migrates = any(version >= journal.schema for version in schema.migrations)
+    for texts in _batches(index.rows(kind)):
+        try:
+            table = _parsed(texts, everything if migrates else wanted, complete=columns is None or migrates)
+        except (ValueError, pa.ArrowException) as error:
+            raise damaged(index.path, "", f"{kind} rows do not fit their columns ({error})") from None
+        if migrates:
+            table = conform(migrate(schema, kind, table, journal.schema), wanted)
+        yield table
 
 
-class _Batch:
-    """Rows of one kind on their way to a table."""
-
-    def __init__(self) -> None:
-        self.rows: list[bytes] = []
-        self._bytes = 0
-
-    def add(self, row: bytes) -> bool:
-        """Take a row in; True when it is time for a table."""
-        self.rows.append(row)
-        self._bytes += len(row)
-        return len(self.rows) >= BATCH_ROWS or self._bytes >= BATCH_BYTES
-
-    def take(self) -> list[bytes]:
-        rows, self.rows, self._bytes = self.rows, [], 0
-        return rows
+def _batches(rows: Iterator[bytes]) -> Iterator[list[bytes]]:
+    batch: list[bytes] = []
+    size = 0
+    for row in rows:
+        batch.append(row)
+        size += len(row)
+        if len(batch) >= BATCH_ROWS or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
-def _table(path: Path, journal: Journal, schema: Schema, kind: str, texts: list[bytes]) -> pa.Table:
-    """One table from the JSON of some rows."""
-    columns = schema.columns(kind)
-    try:
-        rows = [json.loads(text) for text in texts]
-        unknown = set().union(*rows) - columns.keys()
-        if unknown:
-            raise ValueError(f"there is no {', '.join(sorted(unknown))}")
-        arrays = [_array([row.get(name) for row in rows], column) for name, column in columns.items()]
-        table = pa.table(arrays, schema=arrow_schema(columns))
-        table.validate()
-    except (ValueError, TypeError, AttributeError, pa.ArrowException) as error:
-        raise damaged(path, "", f"{kind} rows do not fit their columns ({error})") from None
-    return migrate(schema, kind, table, journal.schema)
+def _parsed(texts: list[bytes], columns: Columns, *, complete: bool) -> pa.Table:
+    """Rows of JSON as a table. `complete`: other columns than these are an error. Raises ValueError, ArrowException."""
+    data = b"\n".join([*texts, b""])
+    stored = pa.schema([(name, _JSON.get(column.type, _ARROW[column.type])) for name, column in columns.items()])
+    table = pj.read_json(
+        pa.BufferReader(data),
+        read_options=pj.ReadOptions(block_size=len(data)),
+        parse_options=pj.ParseOptions(
+            explicit_schema=stored, unexpected_field_behavior="error" if complete else "ignore"
+        ),
+    )
+    if len(table) != len(texts):
+        raise ValueError(f"{len(texts)} lines hold {len(table)} rows")
+    arrays = [_decoded(table.column(name), column) for name, column in columns.items()]
+    result = pa.table(arrays, schema=arrow_schema(columns))
+    for column in columns.values():
+        if column.required and result.column(column.name).null_count:
+            raise ValueError(f"{column.name} is missing")
+    return result
 
 
-def _array(values: list[Any], column: Column) -> pa.Array:
-    if column.type is Type.TIME:
-        return pa.array(values, pa.string()).cast(_TIMESTAMP)
-    if column.type is Type.BYTES:
-        values = [None if value is None else base64.b64decode(value, validate=True) for value in values]
-    return pa.array(values, _ARROW[column.type])
+def _decoded(data: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
+    if column.type is not Type.BYTES:
+        return data
+    values = (None if text is None else base64.b64decode(text, validate=True) for text in data.to_pylist())
+    return pa.chunked_array([pa.array(values, pa.binary())])
