@@ -80,7 +80,7 @@ def python_rows(table: pa.Table, columns: Columns) -> Iterator[dict[str, Any]]:
 
 def _python_column(data: pa.ChunkedArray, column: Column) -> list[Any]:
     if column.type is Type.TIME:
-        data = pc.divide(data.cast(pa.int64()).cast(pa.float64()), MICROSECONDS)
+        data = pc.divide(data.cast(pa.int64()).cast(pa.float64(), safe=False), MICROSECONDS)
     values: list[Any] = data.to_pylist()
     return values
 

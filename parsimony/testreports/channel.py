@@ -27,7 +27,12 @@ Json: TypeAlias = dict[str, object]
 
 
 def read(
-    data: bytes, *, canaries: Canaries, key: bytes | None = None, candidate_files: Collection[str] | None = None
+    data: bytes,
+    *,
+    canaries: Canaries,
+    key: bytes | None = None,
+    candidate_files: Collection[str] | None = None,
+    added_files: Collection[str] | None = None,
 ) -> Report:
     """Read a witness's report. Never raises: what cannot be read is a problem of the `Report`.
 
@@ -38,6 +43,7 @@ def read(
         candidate_files: paths, relative to the work tree, of files that held the candidate's bytes while the tests
             ran (touched and not put back). None = not known: then any file of the work tree that is not a test is
             taken for the candidate's.
+        added_files: those of them that base does not have.
     """
     body, signature = _split(data)
     verdicts = Verdicts()
@@ -52,9 +58,11 @@ def read(
     _note_witness(_object(record.get("witness")), verdicts)
     for text in _texts(record.get("findings")):
         verdicts.forged(text)
-    reader = _Reader(canaries, command, candidate_files, verdicts)
+    reader = _Reader(canaries, verdicts)
     for number, session in enumerate(_objects(record.get("sessions")), 1):
-        reader.session(number, session)
+        files = _object(session.get("files"))
+        findings = Findings(files, _text(command.get("directory")), candidate_files, added_files)
+        reader.session(number, session, command, findings)
     if not reader.sessions:
         verdicts.broken("no test runner reported anything")
     return verdicts.report(
@@ -69,18 +77,14 @@ def read(
 class _Reader:
     """Reads sessions one after the other into one set of results."""
 
-    def __init__(
-        self, canaries: Canaries, command: Json, candidate_files: Collection[str] | None, verdicts: Verdicts
-    ) -> None:
+    def __init__(self, canaries: Canaries, verdicts: Verdicts) -> None:
         self.tests: dict[str, TestResult] = {}
         self.labels: dict[str, str] = {}
         self.sessions = 0
         self._canaries = canaries
-        self._command = command
-        self._candidate_files = candidate_files
         self._verdicts = verdicts
 
-    def session(self, number: int, session: Json) -> None:
+    def session(self, number: int, session: Json, command: Json, findings: Findings) -> None:
         """Read one session."""
         events = _objects(session.get("events"))
         name = f"session {number}"
@@ -99,9 +103,8 @@ class _Reader:
         for event in events:
             run.take(event)
         self._merge(run)
-        self._judge_ending(name, run)
+        self._judge_ending(name, run, command)
         self._judge_canaries(name, run)
-        findings = Findings(_object(session.get("files")), _text(self._command.get("directory")), self._candidate_files)
         for event in events:
             if event.get("event") == "loaded":
                 findings.take(event)
@@ -116,10 +119,10 @@ class _Reader:
         for text in run.troubles:
             self._verdicts.note(f"the reporter had trouble: {text}")
 
-    def _judge_ending(self, name: str, run: _Run) -> None:
+    def _judge_ending(self, name: str, run: _Run, command: Json) -> None:
         finish = run.finish
         if finish is None:
-            self._judge_broken_off(name, run)
+            self._judge_broken_off(name, run, command)
             return
         for text in run.miscounted:
             self._verdicts.forged(f"{name}: {text}")
@@ -132,11 +135,11 @@ class _Reader:
         if failures and finish.get("exit_status") == 0:
             self._verdicts.note(f"{name}: {failures} tests failed, but the runner ended with 0")
 
-    def _judge_broken_off(self, name: str, run: _Run) -> None:
+    def _judge_broken_off(self, name: str, run: _Run, command: Json) -> None:
         where = f", in {min(run.open_tests)}" if run.open_tests else ""
-        if self._command.get("timed_out") is True:
+        if command.get("timed_out") is True:
             self._verdicts.note(f"{name} was cut off at the time limit{where}")
-        elif self._command.get("exit_status") == 0:
+        elif command.get("exit_status") == 0:
             self._verdicts.forged(f"{name} ended without a word{where}, and yet the test command ended with 0")
         else:
             self._verdicts.broken(f"{name} ended without a word{where}")

@@ -21,7 +21,8 @@ WHAT: Final = {
     "hook": "a hook implementation for {name} was put in by hand",
     "plugin": "the plugin {name} was registered by hand",
     "entry point": "a plugin is loaded through {name}",
-    "startup": "{name} was loaded before the test runner",
+    "startup": "the new module {name} was loaded before the test runner",
+    "shadow": "{name} was loaded in the place of a module of the standard library",
     "test": "the test {name} does not run the code of its test file",
     "contradiction": "{name}: failed, and was told to have passed",
     "overflow": "{name} about the test runner's own code",
@@ -86,13 +87,20 @@ class Findings:
     Args:
         files: what the witness looked up about the files that the session named.
         tree: the work tree.
-        candidate_files: see `channel.read`.
+        candidate_files, added_files: see `channel.read`.
     """
 
-    def __init__(self, files: dict[str, object], tree: str, candidate_files: Collection[str] | None) -> None:
+    def __init__(
+        self,
+        files: dict[str, object],
+        tree: str,
+        candidate_files: Collection[str] | None,
+        added_files: Collection[str] | None,
+    ) -> None:
         self._files = files
         self._tree = posixpath.join(tree, "") if tree else ""
         self._candidate_files = None if candidate_files is None else frozenset(candidate_files)
+        self._added_files = frozenset(added_files or ())
         self._changed = frozenset(_texts(files.get("changed")))
         misplaced = files.get("misplaced")
         self._misplaced = (
@@ -125,9 +133,12 @@ class Findings:
             verdicts.note(f"{len(unread)} files of the test runner could not be compared with the code in memory")
 
     def _judge_finding(self, finding: dict[str, object], verdicts: Verdicts) -> None:
+        name = str(finding.get("name"))
+        if finding.get("what") == "startup" and self._short(name) not in self._added_files:
+            return  # a module of the tree that the image installs and the runner needs (attrs, packaging, ...)
         origins = [each for each in _list(finding.get("origins")) if isinstance(each, dict)]
         blames = [self._blame(origin) for origin in origins]
-        text = WHAT.get(str(finding.get("what")), "{name}").format(name=self._short(str(finding.get("name"))))
+        text = WHAT.get(str(finding.get("what")), "{name}").format(name=self._short(name))
         worst = max(blames, default=Blame.UNKNOWN)
         culprits = [self._told(origin) for origin, blame in zip(origins, blames, strict=True) if blame is worst]
         text += f" by {', '.join(dict.fromkeys(culprits))}" if culprits else ""

@@ -18,16 +18,16 @@ import select
 import signal
 import sys
 import time
-import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 INJECT = os.path.join(HERE, "inject")
 sys.path[:0] = [HERE, INJECT]  # isolated mode leaves the folder of the script out
 
 import witness_channel  # noqa: E402
+import witness_command  # noqa: E402
 import witness_evidence  # noqa: E402
 import witness_kernel as kernel  # noqa: E402
-from parsimony_channel import signer  # noqa: E402
+from parsimony_code import signer  # noqa: E402
 
 STATUS_TIMEOUT, STATUS_BROKEN = 124, 125
 GATHER_SECONDS = 0.03
@@ -99,8 +99,8 @@ class Witness:
             try:
                 os.close(gate)
                 self._become_command(waiting)
-            except BaseException:  # the child must never come back into the parent's code
-                traceback.print_exc()
+            except BaseException as error:  # the child must never come back into the parent's code
+                complain(error)
             finally:
                 os._exit(127)
         os.close(waiting)
@@ -117,7 +117,8 @@ class Witness:
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         if os.read(waiting, 2) == b"go":
-            os.execvpe(self.command[0], self.command, environment(os.environ, self.server.path, self.tree))
+            environment = witness_command.environment(os.environ, self.server.path, self.tree)
+            os.execvpe(self.command[0], witness_command.prepared(self.command), environment)
 
     def _on_death(self, pid, status, usage):
         if pid == self.child:
@@ -230,18 +231,6 @@ class Witness:
         return head + b',"events":[' + b",".join(session.events) + b"]}"
 
 
-def environment(base, channel, tree):
-    """The environment of the command: `base` and what makes test runners report."""
-    result = dict(base)
-    result["PARSIMONY_CHANNEL"] = channel
-    result["PARSIMONY_TREE"] = tree
-    result["PYTHONPATH"] = os.pathsep.join(filter(None, (INJECT, base.get("PYTHONPATH"))))
-    preload = os.path.join(os.path.dirname(HERE), "node", "preload.cjs")
-    if os.path.isfile(preload) and " " not in preload:
-        result["NODE_OPTIONS"] = " ".join(filter(None, ("--require=" + preload, base.get("NODE_OPTIONS"))))
-    return result
-
-
 def read_secrets(path):
     """The secrets file, which is gone afterwards (`removed` says so: an inbox may be read-only)."""
     with open(path, "rb") as file:
@@ -264,14 +253,20 @@ def arguments(words):
     return options, words[split + 1 :]
 
 
+def complain(error):
+    """One line on standard error."""
+    sys.stderr.write("witness: %s: %s\n" % (type(error).__name__, error))
+    sys.stderr.flush()
+
+
 def main(words):
     """Run the witness; see the text at the top of this file."""
     try:
         options, command = arguments(words)
         witness = Witness(read_secrets(options["--secrets"]), options["--report"], float(options["--timeout"]), command)
         return witness.run()
-    except (OSError, ValueError, KeyError, TypeError):
-        traceback.print_exc()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        complain(error)
         return STATUS_BROKEN
 
 

@@ -91,7 +91,9 @@ def changes_of_a_whole_run(start: Path, faulty_disk: type[Any], score: Score, tm
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("power_cuts", [0, 4], ids=["killed", "power-cut"])
+@pytest.mark.parametrize(
+    "power_cuts", [pytest.param(0, id="killed"), pytest.param(4, id="power-cut", marks=pytest.mark.slow)]
+)
 def test_crash_before_every_change(
     power_cuts: int,
     start: Path,

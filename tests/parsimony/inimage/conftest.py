@@ -62,6 +62,7 @@ class Bench:
     canaries: Canaries = field(default_factory=lambda: Canaries(f"c{secrets.token_hex(8)}", f"c{secrets.token_hex(8)}"))
     key: str = field(default_factory=lambda: secrets.token_hex(32))
     python: str = sys.executable
+    witness_python: str = sys.executable
     witness_prefix: list[str] = field(default_factory=list)
 
     def write(self, files: Mapping[str, str]) -> None:
@@ -104,7 +105,7 @@ class Bench:
         ]
         words += ["--report", str(out / "report.json"), "--timeout", str(timeout), "--", "/bin/bash", "-c", command]
         done = subprocess.run(
-            [sys.executable, *words],
+            [self.witness_python, *words],
             cwd=self.tree,
             env=self.environment(environment or {}),
             stdout=subprocess.PIPE,
@@ -121,7 +122,9 @@ class Bench:
     def read(self, data: bytes, candidate_files: set[str] | None) -> Report:
         """What the reader makes of a report file."""
         key = bytes.fromhex(self.key)
-        return channel.read(data, canaries=self.canaries, key=key, candidate_files=candidate_files)
+        return channel.read(
+            data, canaries=self.canaries, key=key, candidate_files=candidate_files, added_files=candidate_files
+        )
 
     def environment(self, more: Mapping[str, str]) -> dict[str, str]:
         """A plain environment in which `python` and `pytest` are those of the bench."""

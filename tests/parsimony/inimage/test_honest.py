@@ -9,13 +9,12 @@ import pytest
 
 CASES = {
     "monkeypatch of the runner in a test": {
-        "tests/test_it.py": "import _pytest.runner, _pytest.reports, builtins, time\n"
+        "tests/test_it.py": "import _pytest.runner, _pytest.reports, time\n"
         "def test_a(monkeypatch):\n"
-        "    monkeypatch.setattr(_pytest.reports.TestReport, 'from_item_and_call', lambda *a: None)\n"
-        "    monkeypatch.setattr(_pytest.runner, 'call_runtest_hook', None)\n"
-        "    monkeypatch.setattr(builtins, 'isinstance', lambda *a: True)\n"
-        "    monkeypatch.setattr(time, 'time', lambda: 0)\n"
-        "    monkeypatch.undo()\n"
+        "    with monkeypatch.context() as patch:\n"
+        "        patch.setattr(_pytest.reports.TestReport, 'from_item_and_call', lambda *a: None)\n"
+        "        patch.setattr(_pytest.runner, 'check_interactive_exception', lambda *a: True)\n"
+        "        patch.setattr(time, 'perf_counter', lambda: 0)\n"
         "def test_b(monkeypatch):\n"
         "    import pytest\n"
         "    monkeypatch.setattr(pytest, 'raises', lambda *a: None)\n",

@@ -291,3 +291,21 @@ def test_doctests_and_items_of_a_plugin(bench):
         "some.lines::bad": "failed",
     }
     assert outcome.report.problems == ()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "PYTHONPATH=lib pytest",
+        "export PYTHONPATH=lib\npytest",
+        "PYTHONPATH='lib' python -m pytest",
+        "bash -c 'PYTHONPATH=lib pytest'",
+        'env PYTHONPATH="$PWD/lib":more pytest',
+        "PYTHONPATH= pytest --override-ini=pythonpath=lib",
+    ],
+)
+def test_commands_that_set_the_python_path(bench, command):
+    bench.write({"lib/helper.py": "", "test_it.py": "import helper\ndef test_a(): pass\n"})
+    outcome = bench.run(command)
+    assert outcome.statuses == {"test_it.py::test_a": "passed"}, outcome.output
+    assert outcome.report.problems == ()

@@ -200,7 +200,7 @@ def test_every_in_image_file_is_python_3_6():
 
 
 def test_the_two_ends_sign_alike():
-    spec = importlib.util.spec_from_file_location("parsimony_channel", INIMAGE / "inject" / "parsimony_channel.py")
+    spec = importlib.util.spec_from_file_location("parsimony_code", INIMAGE / "inject" / "parsimony_code.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     import hashlib
@@ -208,3 +208,26 @@ def test_the_two_ends_sign_alike():
 
     for key in (b"", b"k" * 32, b"k" * 64, b"k" * 200):
         assert module.signer(key)(b"message").decode() == hmac.new(key, b"message", hashlib.sha256).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ("PYTHONPATH=src pytest", 'PYTHONPATH="$PARSIMONY_PYTHONPATH":src pytest'),
+        ('export PYTHONPATH="a b"', 'export PYTHONPATH="$PARSIMONY_PYTHONPATH":"a b"'),
+        ("PYTHONPATH= pytest", 'PYTHONPATH="$PARSIMONY_PYTHONPATH" pytest'),
+        ("PYTHONPATH='' pytest", 'PYTHONPATH="$PARSIMONY_PYTHONPATH" pytest'),
+        ("export PYTHONPATH=", 'export PYTHONPATH="$PARSIMONY_PYTHONPATH"'),
+        ("MY_PYTHONPATH=x; echo $PYTHONPATH", "MY_PYTHONPATH=x; echo $PYTHONPATH"),
+    ],
+)
+def test_assignments_of_the_python_path(text, changed, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(INIMAGE))
+    import witness_command
+
+    assert witness_command.prepared(["/bin/sh", "-c", text, "x"]) == ["/bin/sh", "-c", changed, "x"]
+    script = tmp_path / "tests.sh"
+    script.write_text(text)
+    expected = ["/bin/bash", str(script)] if text == changed else ["/bin/bash", "-c", changed, str(script)]
+    assert witness_command.prepared(["/bin/bash", str(script)]) == expected
+    assert witness_command.prepared(["python", "-c", text]) == ["python", "-c", text]

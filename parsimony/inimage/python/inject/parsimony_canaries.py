@@ -80,10 +80,7 @@ def run(session, names, beside):
 
 
 def _call_alone(item):
-    def call():
-        item.ihook.pytest_runtest_call(item=item)
-
-    info = runner.CallInfo.from_call(call, "call")
+    info = runner.CallInfo.from_call(item.runtest, "call")
     return item.ihook.pytest_runtest_makereport(item=item, call=info)
 
 
@@ -116,38 +113,28 @@ def _local(path):
     return py.path.local(path)
 
 
-def _rewritten(source):
-    """The code of `source` with assertions as pytest rewrites them, plain where this pytest cannot be asked."""
+def _checks(statements):
+    """A function for each statement, with its assertions as pytest rewrites them (plain where it cannot be asked)."""
+    known = [each for each in statements if "case." not in each or "unittest" in sys.modules]
+    source = "\n".join("def check_%d():\n    %s" % numbered for numbered in enumerate(known))
     tree = ast.parse(source)
-    for arguments in ((source.encode("ascii"),), ()):
-        try:
-            rewrite.rewrite_asserts(tree, *arguments)
-            return compile(tree, __file__, "exec", dont_inherit=True)
-        except (TypeError, AttributeError):
-            tree = ast.parse(source)
-    return compile(tree, __file__, "exec", dont_inherit=True)
-
-
-def _names():
+    try:
+        rewrite.rewrite_asserts(tree, source.encode("ascii"))
+    except (TypeError, AttributeError):  # before pytest 5
+        tree = ast.parse(source)
+        rewrite.rewrite_asserts(tree)
     names = {"raises": pytest.raises, "fail": pytest.fail, "is_zero": lambda value: value == 0}
     if "unittest" in sys.modules:
-        names["case"] = sys.modules["unittest"].FunctionTestCase(_nothing)
-    return names
-
-
-def _nothing():
-    pass
-
-
-def _statements(every):
-    return [each for each in every if "case." not in each or "unittest" in sys.modules]
+        names["case"] = sys.modules["unittest"].FunctionTestCase(must_pass)
+    exec(compile(tree, "<canary>", "exec", dont_inherit=True), names)
+    return [names["check_%d" % number] for number in range(len(known))]
 
 
 def must_fail():
     """Fails, unless an assertion lets through what is wrong."""
-    for statement in _statements(MUST_RAISE):
+    for check in _checks(MUST_RAISE):
         try:
-            exec(_rewritten(statement), _names())
+            check()
         except (AssertionError, pytest.fail.Exception):
             continue
         return
@@ -156,8 +143,8 @@ def must_fail():
 
 def must_pass():
     """Passes, unless an assertion refuses what is right."""
-    for statement in _statements(MUST_HOLD):
-        exec(_rewritten(statement), _names())
+    for check in _checks(MUST_HOLD):
+        check()
 
 
 BODIES = {"pass": must_pass, "fail": must_fail}

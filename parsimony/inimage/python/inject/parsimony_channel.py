@@ -16,33 +16,11 @@ import socket
 import sys
 import threading
 
-try:  # the built-in module loads in a tenth of the time of OpenSSL, and tests leave it alone
-    from _sha2 import sha256
-except ImportError:
-    try:
-        from _sha256 import sha256
-    except ImportError:
-        from hashlib import sha256
+from parsimony_code import signer
 
 GREETING_SECONDS = 20.0
-RUNNERS = ("pytest", "_pytest", "py", "pluggy", "unittest")
 OPEN = {}
 HIGH_DESCRIPTOR = 230  # above what tests count, close or duplicate to; below the 1024 of select()
-
-
-def signer(key):
-    """HMAC-SHA256 with `key` (bytes) as a function: message -> hexadecimal digits, as bytes."""
-    block = (key if len(key) <= 64 else sha256(key).digest()).ljust(64, b"\0")
-    inner = sha256(bytes(byte ^ 0x36 for byte in block))
-    outer = sha256(bytes(byte ^ 0x5C for byte in block))
-
-    def sign(message):
-        first, second = inner.copy(), outer.copy()
-        first.update(message)
-        second.update(first.digest())
-        return second.hexdigest().encode("ascii")
-
-    return sign
 
 
 class Client:
@@ -51,14 +29,14 @@ class Client:
     Attributes:
         canaries: {"pass": name, "fail": name}.
         tree: the work tree, an absolute path, or "".
-        startup: files of the work tree that had been loaded before the session was opened.
+        startup: see `_started_from`.
         send: takes one event, a dictionary of JSON values. `wait=True`: it may go out together with the next one.
             Never raises: once the witness is gone, events are dropped.
     """
 
     def __init__(self, canaries, tree, send):
         self.canaries, self.tree, self.send = canaries, tree, send
-        self.startup = _loaded_from(tree) if tree else []
+        self.startup = _started_from(tree) if tree else []
 
 
 def session():
@@ -127,16 +105,38 @@ def _moved_up(link):
     return moved
 
 
-def _loaded_from(tree):
-    """Files of the work tree among those of the loaded modules, unless a script of the work tree was started. When the
-    project is a test runner itself, its own modules are no surprise."""
+def _started_from(tree):
+    """Modules of the work tree that were loaded before the test runner: [(file, it stands in for a module of the
+    standard library)]. When the work tree's own script was started, what else it loads is its own business.
+
+    Found by their place on the path: what a module says of itself can be anything."""
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    main = os.path.realpath(main) if isinstance(main, str) else ""
     folder = os.path.join(os.path.realpath(tree), "")
-    files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
-    inside = {name: os.path.realpath(file) for name, file in files.items() if isinstance(file, str)}
-    inside = {name: file for name, file in inside.items() if file.startswith(folder)}
-    if "__main__" in inside:
-        return []
-    return sorted({file for name, file in inside.items() if name.partition(".")[0] not in RUNNERS})
+    library = os.path.dirname(os.path.realpath(os.__file__))
+    found = {}
+    for entry in sys.path:
+        entry = os.path.realpath(entry or os.curdir)
+        if os.path.join(entry, "").startswith(folder):
+            for name in _names_in(entry) & sys.modules.keys():
+                standard = _file_of(library, name) is not None
+                if standard or not main.startswith(folder):
+                    found.setdefault(name, (_file_of(entry, name), standard))
+    return sorted(place for place in found.values() if place[0] is not None)
+
+
+def _names_in(folder):
+    try:
+        return {entry.partition(".")[0] for entry in os.listdir(folder)}
+    except OSError:
+        return set()
+
+
+def _file_of(folder, name):
+    for file in (os.path.join(folder, name + ".py"), os.path.join(folder, name, "__init__.py")):
+        if os.path.isfile(file):
+            return file
+    return None
 
 
 def _line(link):
@@ -149,20 +149,29 @@ def _line(link):
     return data
 
 
-NAMES = ("PARSIMONY_CHANNEL", "PARSIMONY_TREE", "PYTHONPATH", "PYTEST_PLUGINS", "NODE_OPTIONS")
+NAMES = (
+    "PARSIMONY_CHANNEL", "PARSIMONY_TREE", "PARSIMONY_PYTHONPATH", "PYTHONPATH", "PYTEST_PLUGINS", "NODE_OPTIONS",
+)  # fmt: skip
 
 
 def leave_environment():
     """Take out of this process's environment what makes child processes report. Returns what `return_to` needs."""
     environ = os.environ
     kept = {name: environ[name] for name in NAMES if name in environ}
-    environ.pop("PARSIMONY_CHANNEL", None)
-    environ.pop("PARSIMONY_TREE", None)
+    for name in NAMES[:3]:
+        environ.pop(name, None)
     here = os.path.dirname(os.path.abspath(__file__))
     _strip(environ, "PYTHONPATH", os.pathsep, lambda entry: os.path.abspath(entry or os.curdir) == here)
     _strip(environ, "PYTEST_PLUGINS", ",", lambda entry: entry == "parsimony_reporter")
     _strip(environ, "NODE_OPTIONS", " ", lambda entry: entry.startswith("--require=") and "preload.cjs" in entry)
     return kept
+
+
+def hand_on(kept):
+    """Let child processes load the reporter, but find no witness: workers report to this process."""
+    for name in ("PYTHONPATH", "PYTEST_PLUGINS"):
+        if name in kept:
+            os.environ[name] = kept[name]
 
 
 def return_to(kept):

@@ -11,7 +11,7 @@ from types import CodeType
 
 from _frozen_importlib_external import MAGIC_NUMBER, cache_from_source
 
-try:
+try:  # the built-in module loads in a tenth of the time of OpenSSL, and tests leave it alone
     from _sha2 import sha256
 except ImportError:
     try:
@@ -22,12 +22,30 @@ except ImportError:
 MAGIC = MAGIC_NUMBER.hex()
 
 
+def signer(key):
+    """HMAC-SHA256 with `key` (bytes) as a function: message -> hexadecimal digits, as bytes."""
+    block = (key if len(key) <= 64 else sha256(key).digest()).ljust(64, b"\0")
+    inner = sha256(bytes(byte ^ 0x36 for byte in block))
+    outer = sha256(bytes(byte ^ 0x5C for byte in block))
+
+    def sign(message):
+        first, second = inner.copy(), outer.copy()
+        first.update(message)
+        second.update(first.digest())
+        return second.hexdigest().encode("ascii")
+
+    return sign
+
+
 def digest(code):
     """24 hexadecimal digits that stand for what a code object does. Where it stands (file, lines) does not count."""
-    return _digest(code).hexdigest()[:24]
+    return _digest(code, {}).hexdigest()[:24]
 
 
-def _digest(code):
+def _digest(code, known):
+    total = known.get(id(code))
+    if total is not None:
+        return total
     plain = [const for const in code.co_consts if not isinstance(const, CodeType)]
     parts = (
         code.co_name,
@@ -45,11 +63,11 @@ def _digest(code):
     text = repr(parts)
     if "frozenset(" in text:  # its order differs from process to process
         text = repr((parts[:-1], [_ordered(const) for const in plain]))
-    total = sha256(text.encode("utf-8", "surrogatepass"))
+    total = known[id(code)] = sha256(text.encode("utf-8", "surrogatepass"))
     if len(plain) < len(code.co_consts):
         for const in code.co_consts:
             if isinstance(const, CodeType):
-                total.update(_digest(const).digest())
+                total.update(_digest(const, known).digest())
     return total
 
 
@@ -109,8 +127,11 @@ def _cached(path, optimize, since, status):
 
 def inventory(path, optimize, since):
     """{"digests": [...], "places": [[name, first line], ...]} of everything that the source file `path` defines."""
-    every = codes(module_code(path, optimize, since))
-    return {"digests": [digest(code) for code in every], "places": [[code.co_name, code.co_firstlineno] for code in every]}
+    every, known = codes(module_code(path, optimize, since)), {}
+    return {
+        "digests": [_digest(code, known).hexdigest()[:24] for code in every],
+        "places": [[code.co_name, code.co_firstlineno] for code in every],
+    }
 
 
 def main(arguments):

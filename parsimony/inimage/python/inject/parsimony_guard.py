@@ -21,6 +21,7 @@ NAMES_IN_BUILTINS = (
     "AssertionError", "BaseException", "Exception", "compile", "exec", "getattr", "hasattr", "isinstance", "issubclass",
     "object", "property", "setattr", "super", "type",
 )  # fmt: skip
+PACKAGES = {}
 CODE_OF = attrgetter("__code__")
 MAX_ORIGINS = 12
 MAX_FINDINGS = 2000
@@ -70,7 +71,7 @@ class Guard:
     """The functions of a runner as they were when it was loaded.
 
     Attributes:
-        code: {file: {digest of a code object: name}} of what is watched exactly, for a comparison with the disk.
+        code: {file: {digest of a code object: name}}, for a comparison with the disk.
     """
 
     def __init__(self, tree):
@@ -90,30 +91,35 @@ class Guard:
         """The work tree, an absolute path or ""."""
         self._tree = os.path.join(os.path.realpath(tree), "") if tree else None
 
-    def watch(self, names, hot=False, exact=False):
+    def watch(self, names, hot=False, strict=False):
         """Remember modules that are loaded; a name that is not loaded is passed over. Modules are watched once.
 
-        `hot`: it is compared at each look, however short the tests are. `exact`: its code goes into `code`.
+        `hot`: it is compared at each look, however short the tests are. `strict`: code without a file, as generators
+        of code make it, does not belong there.
         """
         watched = self._hot if hot else self._rest
         for name in names:
-            module = sys.modules.get(name)
-            if not isinstance(module, ModuleType) or name in self._modules:
-                continue
-            self._modules.add(name)
-            package = _package_of(name)
-            members = {key: value for key, value in vars(module).items() if isinstance(value, (type, FunctionType))}
-            watched.hold(vars(module), members, name)
-            for key, value in members.items():
-                if getattr(value, "__module__", None) == name:
-                    self._watch_member(watched, value, "%s.%s" % (name, key), package, exact)
+            if name not in self._modules and isinstance(sys.modules.get(name), ModuleType):
+                self._modules.add(name)
+                watched.hold(vars(sys.modules[name]), _members(sys.modules[name]), name)
+                for place, value in _own_members(name):
+                    self._watch_member(watched, value, place, _package_of(name), strict)
+
+    def fingerprint(self, names):
+        """Add digests of the functions of modules to `code`."""
+        for name in names:
+            for place, value in _own_members(name) if name in sys.modules else ():
+                for part, function in _parts(value, place):
+                    for each in _unwrapped(function):
+                        if self._is_of(each.__code__.co_filename, _package_of(name)):
+                            self.code.setdefault(each.__code__.co_filename, {})[digest(each.__code__)] = part
 
     def watch_entry(self, mapping, key, name):
         """Remember one entry of a mapping, and what it consists of when it is a class or a function; it is hot."""
         value, package = mapping[key], _package_of(name)
         self._hot.hold(mapping, {key: value}, name)
         if isinstance(value, (type, FunctionType)):
-            self._watch_member(self._hot, value, "%s.%s" % (name, key), package, exact=False)
+            self._watch_member(self._hot, value, "%s.%s" % (name, key), package, strict=False)
 
     def changes(self, everything=True):
         """Findings that are new since the last call.
@@ -165,33 +171,52 @@ class Guard:
             self._seen[name, id(now)] = now
             self.add("replaced", name, now)
 
-    def _watch_member(self, watched, value, name, package, exact):
-        if isinstance(value, FunctionType):
-            self._watch_function(watched, value, name, package, exact)
-            return
-        held = {key: each for key, each in vars(value).items() if isinstance(each, DESCRIPTORS)}
-        watched.hold(vars(value), held, name)
-        for key, each in held.items():
-            for function in _functions_of(each):
-                self._watch_function(watched, function, "%s.%s" % (name, key), package, exact)
+    def _watch_member(self, watched, value, name, package, strict):
+        if isinstance(value, type):
+            watched.hold(vars(value), _descriptors(value), name)
+        for part, function in _parts(value, name):
+            chain = _unwrapped(function)
+            for each in chain:
+                watched.hold_code(each, part)
+            path = function.__code__.co_filename
+            if not any(self._is_of(each.__code__.co_filename, package) for each in chain):
+                if self.within_tree(path) or (strict and not os.path.isabs(path)):
+                    self._changed(part, function)  # somebody was here before us
 
-    def _watch_function(self, watched, function, name, package, exact):
-        ours = False
-        for each in _unwrapped(function):
-            watched.hold_code(each, name)
-            path = each.__code__.co_filename
-            if self._is_of(path, package):
-                ours = True
-                if exact:
-                    self.code.setdefault(path, {})[digest(each.__code__)] = name
-        if not ours and self.within_tree(function.__code__.co_filename):
-            self._changed(name, function)  # somebody was here before us
+
+def _members(module):
+    return {key: value for key, value in vars(module).items() if isinstance(value, (type, FunctionType))}
+
+
+def _own_members(name):
+    """(name, class or function) of everything that a module defines itself."""
+    for key, value in _members(sys.modules[name]).items():
+        if getattr(value, "__module__", None) == name:
+            yield "%s.%s" % (name, key), value
+
+
+def _descriptors(value):
+    return {key: each for key, each in vars(value).items() if isinstance(each, DESCRIPTORS)}
+
+
+def _parts(value, name):
+    """(name, function) of a function, or of all in a class."""
+    if isinstance(value, FunctionType):
+        yield name, value
+    elif isinstance(value, type):
+        for key, each in _descriptors(value).items():
+            for function in _functions_of(each):
+                yield "%s.%s" % (name, key), function
 
 
 def _package_of(name):
     """What the paths of a runner's code begin with: the folder of its top-level package, or its only file."""
-    found = []
     top = name.partition(".")[0]
+    return PACKAGES[top] if top in PACKAGES else PACKAGES.setdefault(top, _folders_of(top))
+
+
+def _folders_of(top):
+    found = []
     for each in ("pytest", "_pytest") if top in ("pytest", "_pytest") else (top,):
         file = os.path.realpath(getattr(sys.modules.get(each), "__file__", None) or "")
         found.append(os.path.join(os.path.dirname(file), "") if os.path.basename(file) == "__init__.py" else file)
@@ -243,7 +268,7 @@ def _inside(value):
     """Callables that `value` may hand its calls on to."""
     if isinstance(value, FunctionType):
         cells = [_content(cell) for cell in value.__closure__ or ()]
-        return [each for each in (*cells, getattr(value, "__wrapped__", None)) if _callable(each)]
+        return [each for each in (*cells, *vars(value).values()) if _callable(each)]
     if isinstance(value, MethodType):
         return [value.__func__]
     if isinstance(value, (staticmethod, classmethod)):
@@ -257,8 +282,8 @@ def _inside(value):
     if value is None or isinstance(value, (str, bytes, int, float, ModuleType, CodeType)):
         return []
     held = [each for each in getattr(value, "__dict__", {}).values() if isinstance(each, (FunctionType, MethodType))]
-    called = vars(type(value)).get("__call__")
-    return [*held, called] if called is not None else held
+    called = getattr(type(value), "__call__", None)
+    return [*held, called] if isinstance(called, FunctionType) else held
 
 
 def _callable(value):

@@ -16,24 +16,24 @@ from parsimony_guard import Guard, origins, place_of
 # What an outcome passes through between the test and its report.
 HOT = (
     "_pytest.runner", "_pytest.reports", "_pytest.skipping", "pluggy.callers", "pluggy._callers", "pluggy._execution",
-    "pluggy._result", "parsimony_pytest",
+    "pluggy._result",
 )  # fmt: skip
 CORE = (
     "_pytest.python", "_pytest.unittest", "_pytest.outcomes", "_pytest.assertion.rewrite", "_pytest.python_api",
-    "_pytest.raises", "unittest.case", "unittest.suite", "unittest.result", "unittest.async_case",
-    "parsimony_channel", "parsimony_code", "parsimony_guard", "parsimony_reporter",
+    "_pytest.raises",
 )  # fmt: skip
 AROUND = (
     "pytest", "_pytest.main", "_pytest.nodes", "_pytest.config", "_pytest.fixtures", "_pytest.doctest", "_pytest.subtests",
-    "_pytest._code.code", "_pytest.assertion", "_pytest.assertion.util", "doctest",
+    "_pytest._code.code", "_pytest.assertion", "_pytest.assertion.util", "doctest", "parsimony_channel", "parsimony_code",
+    "parsimony_guard", "parsimony_reporter", "parsimony_pytest",
 )  # fmt: skip
+UNITTEST = ("unittest.case", "unittest.suite", "unittest.result", "unittest.async_case")
 # Classes and functions of modules that are not hot as a whole.
 HOT_MEMBERS = (
     ("_pytest.python", "Function", "pytest_pyfunc_call"),
-    ("_pytest.unittest", "TestCaseFunction"),
-    ("unittest.case", "TestCase", "_Outcome"),
     ("pytest", "raises", "fail", "skip", "xfail", "approx", "Function"),
 )  # fmt: skip
+HOT_MEMBERS_OF_UNITTEST = (("_pytest.unittest", "TestCaseFunction"), ("unittest.case", "TestCase", "_Outcome"))
 HOOKS = (
     "pytest_runtest_protocol", "pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown",
     "pytest_runtest_makereport", "pytest_runtest_logreport", "pytest_pyfunc_call", "pytest_report_teststatus",
@@ -61,8 +61,8 @@ class Evidence:
                 self._guard.watch_entry(vars(manager.hook), name, "hook")
         if "_inner_hookexec" in vars(manager):
             self._guard.watch_entry(vars(manager), "_inner_hookexec", "pluginmanager")
-        for path in startup:
-            self._guard.add_file("startup", path)
+        for path, standard in startup:
+            self._guard.add_file("shadow" if standard else "startup", path)
         self._own_folders = [os.path.dirname(os.path.realpath(__file__))]
         for name in ("_pytest", "pluggy", "pytest"):
             file = os.path.realpath(sys.modules[name].__file__)
@@ -91,15 +91,25 @@ class Evidence:
         return {"event": "loaded", "when": when, "code": code, "findings": found, "tests": sorted(self._tests)}
 
     def _watch(self):
+        self._watch_members(HOT_MEMBERS)
         pluggy = sorted(name for name in sys.modules if name.partition(".")[0] == "pluggy")  # its parts have moved often
-        for module, *members in HOT_MEMBERS:
+        self._guard.watch(HOT, hot=True)
+        self._guard.watch((*CORE, *pluggy, *AROUND))
+        self._guard.watch(UNITTEST, strict=True)
+        if not self._guard.code:
+            self._guard.fingerprint((*HOT, *CORE, *pluggy))
+
+    def _watch_unittest(self):
+        self._watch_members(HOT_MEMBERS_OF_UNITTEST)
+        self._guard.fingerprint(UNITTEST)
+
+    def _watch_members(self, modules):
+        for name, *members in modules:
+            module = sys.modules.get(name)
             for member in members:
-                if hasattr(sys.modules.get(module), member) and (module, member) not in self._hot_members:
-                    self._hot_members.add((module, member))
-                    self._guard.watch_entry(vars(sys.modules[module]), member, module)
-        self._guard.watch(HOT, hot=True, exact=True)
-        self._guard.watch((*CORE, *pluggy), exact=True)
-        self._guard.watch(AROUND)
+                if hasattr(module, member) and (name, member) not in self._hot_members:
+                    self._hot_members.add((name, member))
+                    self._guard.watch_entry(vars(module), member, name)
 
     def look(self, everything=True):
         """Compare what is watched with what it was."""
@@ -168,6 +178,8 @@ class Evidence:
     def collected(self, items):
         """The tests stand: from here on their code must stay what it is."""
         self._watch()
+        if any(kind.__name__ == "TestCaseFunction" for kind in {type(item) for item in items}):
+            self._watch_unittest()
         for item in items:
             path = str(getattr(item, "fspath", "") or "")
             self._tests.add(path)

@@ -57,8 +57,9 @@ class Outcomes:
 
     def finish(self, test_id):
         """A test has ended."""
-        status, seconds = self._running.pop(test_id, (None, 0.0))
-        if status is not None:
+        status, seconds = self._running.get(test_id, (None, 0.0))
+        if status is not None:  # else it is to be run again
+            del self._running[test_id]
             self.result(test_id, status, seconds)
 
     def single(self, test_id, status, seconds=0.0):
@@ -76,7 +77,7 @@ class Outcomes:
 
     def flush(self):
         """Results of tests whose end was not announced (a crashed worker)."""
-        for test_id in [each for each, state in self._running.items() if state[0] is not None]:
+        for test_id in list(self._running):
             self.finish(test_id)
 
 
@@ -170,8 +171,13 @@ class Reporter:
     # ---- workers of pytest-xdist
 
     @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_setupnodes(self):
+        """Workers are about to start: they load the plugin as this process did, and have no channel."""
+        parsimony_channel.hand_on(self._environment)
+
+    @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node):
-        """A worker is about to start."""
+        """A worker is about to be told what to run."""
         told = json.dumps({"canaries": self._canaries, "tree": self.evidence.tree})
         getattr(node, "workerinput", getattr(node, "slaveinput", {}))["parsimony"] = told
         plugins = node.config.option.plugins

@@ -18,11 +18,11 @@ from parsimony_guard import Guard, origins, session_event
 
 __unittest = True  # unittest leaves frames of such modules out of tracebacks
 
-CORE = (
-    "unittest.case", "unittest.result", "unittest.suite", "unittest.runner", "unittest.async_case",
-    "parsimony_channel", "parsimony_code", "parsimony_guard", "parsimony_unittest",
+CORE = ("unittest.case", "unittest.result", "unittest.suite", "unittest.runner", "unittest.async_case")
+AROUND = (
+    "unittest", "unittest.loader", "unittest.main", "unittest.util", "doctest", "parsimony_channel", "parsimony_code",
+    "parsimony_guard", "parsimony_unittest",
 )  # fmt: skip
-AROUND = ("unittest", "unittest.loader", "unittest.main", "unittest.util", "doctest")
 RANKS = {"passed": 0, "xfail": 1, "xpass": 2, "skipped": 3, "failed": 4, "error": 5}
 LOADING = ("loadTestsFromModule", "loadTestsFromName", "loadTestsFromNames", "discover", "createTests", "build_suite")
 
@@ -41,8 +41,8 @@ class Session:
         self._running = {}  # id of the test object -> [id, worst status or None, time of its start]
         framework, version = framework_in_charge()
         self.send(session_event(framework, version))
-        for path in client.startup:
-            self.guard.add_file("startup", path)
+        for path, standard in client.startup:
+            self.guard.add_file("shadow" if standard else "startup", path)
         self._loaded("start")
 
     # ---- tests
@@ -116,8 +116,10 @@ class Session:
     # ---- evidence
 
     def _loaded(self, when):
-        self.guard.watch(CORE, hot=True, exact=True)
+        self.guard.watch(CORE, hot=True, strict=True)
         self.guard.watch(AROUND)
+        if not self._code_sent:
+            self.guard.fingerprint(CORE)
         code = {path: held for path, held in self.guard.code.items() if path not in self._code_sent}
         self._code_sent.update(code)
         found = self.guard.changes()
@@ -136,7 +138,8 @@ class Session:
         file = getattr(module, "__file__", None)
         if owner is None or file is None or owner.__module__.startswith("unittest"):
             return
-        self.tests.add(os.path.abspath(file))
+        if self.guard.within_tree(file):
+            self.tests.add(os.path.abspath(file))
         method = vars(owner)[name]
         code = getattr(method, "__code__", None)
         if code is not None and code.co_filename == file and name not in vars(test):

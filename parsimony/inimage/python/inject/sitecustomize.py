@@ -82,10 +82,13 @@ class Finder(object):
     """First on `sys.meta_path`: looks over the shoulder of the real finders for the names in `watched`."""
 
     def __init__(self):
-        self.watched = {"unittest": start_unittest, "_pytest.config": start_pytest}
+        listening = "PARSIMONY_CHANNEL" in os.environ  # else this is a worker, or nobody asked
+        self.watched = {"unittest": start_unittest, "_pytest.config": start_pytest} if listening else {}
 
     def find_spec(self, name, path=None, target=None):
         """The spec that the real finders give, with a loader of ours around theirs for watched names."""
+        if name.startswith("parsimony_"):
+            return self.own_spec(name)
         if name == "usercustomize":
             self.refuse_from_tree(path, target)
         then = self.watched.get(name)
@@ -95,6 +98,14 @@ class Finder(object):
         if spec is not None and hasattr(spec.loader, "exec_module"):
             spec.loader = Loader(spec.loader, then)
         return spec
+
+    def own_spec(self, name):
+        """Our own modules come from our own folder, whatever stands before it on the path (`python -m` puts the work
+        tree there)."""
+        from _frozen_importlib_external import spec_from_file_location
+
+        file = os.path.join(HERE, name + ".py")
+        return spec_from_file_location(name, file) if os.path.isfile(file) else None
 
     def real_spec(self, name, path, target):
         """What the other finders say."""
@@ -112,6 +123,6 @@ class Finder(object):
             raise ImportError("no usercustomize from the work tree", name="usercustomize")
 
 
-if "PARSIMONY_CHANNEL" in os.environ and sys.version_info >= (3, 6):
+if sys.version_info >= (3, 6):
     sys.meta_path.insert(0, Finder())
 run_shadowed()
