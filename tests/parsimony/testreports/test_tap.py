@@ -190,6 +190,7 @@ def test_worst_status_counts() -> None:
     assert statuses(tap.read(b"1..3\nok 1 - a\nnot ok 2 - a\nok 3 - a\n")) == {"a": "failed"}
 
 
+@pytest.mark.slow  # a node of its own; seen to print nothing once, on a machine under load
 def test_real_node(tmp_path: Path) -> None:
     node = shutil.which("node")
     if node is None:
