@@ -136,6 +136,20 @@ def test_anything_for_a_manifest(sealed: Path, data: bytes) -> None:
             use(sealed)
 
 
+def test_a_line_that_changes_after_it_was_counted(directory: Path, score: Score) -> None:
+    """Each read checks the lines that it reads."""
+    with Ledger.open(directory) as ledger:
+        ledger.append("score", score(1))
+        ledger.flush()
+        reader = LedgerReader(directory)
+        (journal,) = directory.glob("wal-*")
+        whole = journal.read_bytes()
+        journal.write_bytes(whole.replace(b"task-1", b"task-2"))
+        with pytest.raises(LedgerCorrupt, match=f"{journal.name} \\(byte 0\\)"):
+            list(reader.rows("score"))
+        journal.write_bytes(whole)
+
+
 def test_rows_that_do_not_fit_their_columns(directory: Path) -> None:
     """A line with a right checksum and a row that no writer of ours would write."""
     from cluster.ledger.journal import encode_line
