@@ -107,7 +107,7 @@ class Store:
         self._garbage.append(self._directory / manifest_name(manifest.number - 2))
         self.manifest = manifest
         self._names_durable = False
-        self._settle()
+        self.settle()
 
     def _check_ownership(self) -> None:
         """Raise LedgerLocked when another writer has gone on from here, as it can where locks do not work.
@@ -121,14 +121,6 @@ class Store:
         if next_one.exists() or (number > 0 and not ours.exists()):
             problem = f"{self._directory}: another writer has taken this ledger over"
             raise LedgerLocked(f"{problem}; this one stops here, leave the ledger to that one")
-
-    def _settle(self) -> None:
-        """Make the newest manifest durable, then remove what it dropped."""
-        if not self._names_durable:
-            self._disk.sync_directory(self._directory)
-            self._names_durable = True
-        garbage, self._garbage = self._garbage, []
-        self._disk.discard(garbage)
 
     def _drop_journal(self) -> None:
         if self.journal is not None:
@@ -150,11 +142,19 @@ class Store:
             rows, size = rows + self.journal.rows, size + self.journal.end
         return rows, size
 
+    def settle(self) -> None:
+        """Make the newest manifest durable, and remove what it dropped; does nothing when that is done."""
+        if not self._names_durable:
+            self._disk.sync_directory(self._directory)
+            self._names_durable = True
+        garbage, self._garbage = self._garbage, []
+        self._disk.discard(garbage)
+
     def write(self, lines: list[bytes]) -> None:
         """Append lines to the journal; on return they are durable. After an error the same call can be repeated."""
         assert self.journal is not None
         self._check_ownership()
-        self._settle()  # a row is durable only when the manifest that names its journal is
+        self.settle()  # a row is durable only when the manifest that names its journal is
         self.journal.write(lines)
 
     def rotate(self, *, successor: bool = True) -> None:

@@ -164,8 +164,11 @@ class Ledger:
         Raises:
             DiskFull: the rows wait in memory; flush again when there is space.
             LedgerLocked: another writer has taken over (somebody removed the lock file).
-            LedgerError: the file system refuses.
+            LedgerError: the file system refuses, or the ledger was abandoned with rows in memory.
         """
+        if self._closed and not self.pending:
+            return
+        self._require_open()
         with self._io:
             self._flush()
         self._seal_if_long()
@@ -178,6 +181,7 @@ class Ledger:
         with self._buffer:
             lines, self._pending = self._pending, []
         if not lines:
+            self._store.settle()
             return
         try:
             self._store.write(lines)
@@ -237,6 +241,8 @@ class Ledger:
             self._compact()
 
     def _compact(self) -> None:
+        with self._io:
+            self._store.settle()
         for run in self._store.mergeable(self._options.keep_segments):
             merged = self._store.merge(run)
             with self._io:

@@ -163,6 +163,7 @@ def test_rows_that_do_not_fit_their_columns(directory: Path) -> None:
         for row in (
             '{"at":"never","name":"n"}',
             '{"at":1.5}',
+            '{"name":"n"}',
             '{"name":[1]}',
             f'{{{known},"x":1}}',
             '{"data":}',

@@ -168,6 +168,8 @@ def test_abandoned_rows_are_lost_and_flushed_ones_are_not(directory: Path, score
     ledger.flush()
     ledger.append("score", score(2))
     ledger.abandon()
+    with pytest.raises(LedgerError, match="closed"):
+        ledger.flush()
     assert seeds(directory) == [1]
 
 
