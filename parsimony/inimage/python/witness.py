@@ -74,17 +74,17 @@ class Witness:
         try:
             self._serve(wake, begin + self.timeout)
         finally:
+            if self.lowered:  # to see every process, where /proc shows users only their own
+                kernel.raise_again()
+                kernel.seal()
             gone = kernel.kill_tree(self._on_death, None if self.adopted else self.child)
         self.wall_seconds = time.monotonic() - begin
         if not gone:
             self.findings.append("processes of the test command could not be killed")
         self.server.accept(self.child)
         self.server.close()
-        if self.lowered:
-            kernel.raise_again()
-            kernel.seal()
-        changed = [path for path, known in witness_evidence.watched(self.watched_paths).items() if watched[path] != known]
-        self._write(out, changed)
+        now = witness_evidence.watched(self.watched_paths)
+        self._write(out, [path for path in watched if now[path] != watched[path]])
         if self.timed_out:
             return STATUS_TIMEOUT
         return self._exit_status()
@@ -111,6 +111,7 @@ class Witness:
         os.setsid()
         kernel.die_with_parent()
         kernel.forbid_ptrace_capability()
+        kernel.die_before_parent()
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, *ENDING_SIGNALS):
             signal.signal(number, signal.SIG_DFL)
@@ -182,7 +183,8 @@ class Witness:
             "command": self._command_record(),
             "findings": self._all_findings(changed),
         }
-        sessions = [self._session_record(session) for session in self.server.sessions if session.events or session.bad_frames]
+        told = [session for session in self.server.sessions if session.events or session.bad_frames]
+        sessions = [self._session_record(session) for session in told]
         body = json.dumps(head, separators=(",", ":")).encode("ascii")[:-1]
         body += b',"sessions":[' + b",".join(sessions) + b"]}"
         mac = json.dumps({"mac": signer(self.key)(body).decode("ascii")}).encode("ascii")
@@ -210,10 +212,13 @@ class Witness:
         }
 
     def _all_findings(self, changed):
-        found = [*self.findings, *self.server.findings]
-        found += ["%s was changed while the tests ran" % path for path in changed]
-        found += ["the reporter's own file %s was changed" % path for path in witness_evidence.own_files_changed(self.started_at)]
-        return found
+        own = witness_evidence.own_files_changed(self.started_at)
+        return [
+            *self.findings,
+            *self.server.findings,
+            *("%s was changed while the tests ran" % path for path in changed),
+            *("the reporter's own file %s was changed" % path for path in own),
+        ]
 
     def _session_record(self, session):
         record = {

@@ -3,12 +3,11 @@
 Runs on Python 3.6 and later with the standard library alone.
 """
 
+import _socket as socket  # the module around it takes longer to load than everything else here
 import json
 import os
 import struct
 import time
-
-import _socket as socket  # the module around it takes longer to load than everything else here
 
 import witness_kernel as kernel
 from parsimony_code import signer

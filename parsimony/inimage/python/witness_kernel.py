@@ -43,6 +43,15 @@ def die_with_parent():
     return prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def die_before_parent():
+    """In a child: when memory runs out, the kernel takes this process or what it starts, not the witness."""
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("500")
+    except OSError:
+        pass
+
+
 def forbid_ptrace_capability():
     """In a child, before exec: no program that it starts gets CAP_SYS_PTRACE, not even as root."""
     return prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE)
@@ -66,7 +75,7 @@ def lower():
 
 
 def raise_again():
-    """Take back what `lower` did (to write the report where only root may)."""
+    """Take back what `lower` did (to kill, and to write the report where only root may)."""
     try:
         os.setresuid(0, 0, 0)
     except OSError:

@@ -232,3 +232,24 @@ def test_the_shadowed_sitecustomize_runs_unless_it_is_of_the_tree(bench):
     (image / "sitecustomize.py").write_text("print('of the image')\n")
     outcome = bench.run("python -c 'print(1)'", environment={"PYTHONPATH": f"{bench.tree}:{image}"})
     assert outcome.output.splitlines() == ["of the image", "1"]
+
+
+def test_a_run_of_unittest_that_knows_pytest(bench):
+    bench.write(
+        {
+            "test_it.py": "import unittest\nimport pytest\n"
+            "class T(unittest.TestCase):\n"
+            "    def test_a(self):\n"
+            "        with pytest.raises(ValueError): int('x')\n"
+            "    def test_b(self):\n"
+            "        with open('inner_test.py', 'w') as file: file.write('def test_inner(): assert 0')\n"
+            "        self.assertEqual(pytest.main(['-q', 'inner_test.py']), 1)\n",
+            "run_tests.py": "import pytest, unittest\n"
+            "suite = unittest.defaultTestLoader.loadTestsFromName('test_it')\n"
+            "unittest.TextTestRunner().run(suite)\n",
+        }
+    )
+    for command in ("python -m unittest test_it", "python run_tests.py"):
+        outcome = bench.run(command)
+        assert outcome.statuses == {"test_it.T.test_a": "passed", "test_it.T.test_b": "passed"}
+        assert outcome.report.problems == ()

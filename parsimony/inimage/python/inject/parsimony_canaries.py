@@ -72,7 +72,8 @@ def run(session, names, beside):
             item = _item(session, beside or str(session.config.rootdir), names[kind], BODIES[kind])
             reports = runtestprotocol(item, log=False, nextitem=None)
             if not any(report.when == "call" for report in reports):
-                reports = [_call_alone(item)]  # a hook of the project's has kept a test that it does not know from starting
+                # A hook of the project's has kept a test that it does not know from starting.
+                reports = [_call_alone(item)]
             results.append((item.nodeid, reports))
         return results
     finally:

@@ -50,6 +50,18 @@ def session():
     return OPEN["client"] if OPEN.get("pid") == os.getpid() else None
 
 
+def take_charge(framework):
+    """A run of this framework begins in this process: others that wait for runs have to step back."""
+    OPEN["in charge"] = framework
+    if framework == "pytest" and "parsimony_unittest" in sys.modules:
+        sys.modules["parsimony_unittest"].uninstall()
+
+
+def in_charge():
+    """The framework that runs tests in this process, None when none does."""
+    return OPEN.get("in charge")
+
+
 def connect(path):
     """Open a session at the socket `path`; None when nobody answers."""
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

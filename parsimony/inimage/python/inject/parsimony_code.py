@@ -7,9 +7,8 @@ another interpreter: `python parsimony_code.py OPTIMIZE SINCE FILE...` prints JS
 
 import os
 import sys
-from types import CodeType
-
 from _frozen_importlib_external import MAGIC_NUMBER, cache_from_source
+from types import CodeType
 
 try:  # the built-in module loads in a tenth of the time of OpenSSL, and tests leave it alone
     from _sha2 import sha256
@@ -106,6 +105,7 @@ def module_code(path, optimize, since):
 
 def _cached(path, optimize, since, status):
     import marshal
+    import struct
 
     try:
         with open(cache_from_source(path, optimization=optimize or ""), "rb") as file:
@@ -114,7 +114,7 @@ def _cached(path, optimize, since, status):
                 return None
     except (OSError, NotImplementedError):
         return None
-    stamp = (int(status.st_mtime) & 0xFFFFFFFF).to_bytes(4, "little") + (status.st_size & 0xFFFFFFFF).to_bytes(4, "little")
+    stamp = struct.pack("<II", int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF)
     # Before 3.7 the header had no flags.
     start = 16 if sys.version_info >= (3, 7) else 12
     if data[:4] != MAGIC_NUMBER or data[start - 8 : start] != stamp or (start == 16 and data[4:8] != b"\0\0\0\0"):

@@ -261,7 +261,9 @@ def origins(*objects):
 
 def place_of(code):
     """Where a code object says that it stands, and what it is."""
-    return {"file": code.co_filename, "name": code.co_name, "line": code.co_firstlineno, "digest": digest(code)}
+    file = code.co_filename
+    file = os.path.realpath(file) if os.path.isabs(file) else file
+    return {"file": file, "name": code.co_name, "line": code.co_firstlineno, "digest": digest(code)}
 
 
 def _inside(value):
@@ -282,7 +284,7 @@ def _inside(value):
     if value is None or isinstance(value, (str, bytes, int, float, ModuleType, CodeType)):
         return []
     held = [each for each in getattr(value, "__dict__", {}).values() if isinstance(each, (FunctionType, MethodType))]
-    called = getattr(type(value), "__call__", None)
+    called = getattr(type(value), "__call__", None)  # noqa: B004
     return [*held, called] if isinstance(called, FunctionType) else held
 
 

@@ -8,24 +8,24 @@ import threading
 from operator import attrgetter, is_
 from types import FrameType, FunctionType, MethodType, ModuleType
 
+import parsimony_channel
 import pytest
 from _pytest import outcomes
-
 from parsimony_guard import Guard, origins, place_of
 
 # What an outcome passes through between the test and its report.
 HOT = (
-    "_pytest.runner", "_pytest.reports", "_pytest.skipping", "pluggy.callers", "pluggy._callers", "pluggy._execution",
-    "pluggy._result",
+    "_pytest.runner", "_pytest.reports", "_pytest.skipping",
+    "pluggy.callers", "pluggy._callers", "pluggy._execution", "pluggy._result",
 )  # fmt: skip
 CORE = (
     "_pytest.python", "_pytest.unittest", "_pytest.outcomes", "_pytest.assertion.rewrite", "_pytest.python_api",
     "_pytest.raises",
 )  # fmt: skip
 AROUND = (
-    "pytest", "_pytest.main", "_pytest.nodes", "_pytest.config", "_pytest.fixtures", "_pytest.doctest", "_pytest.subtests",
-    "_pytest._code.code", "_pytest.assertion", "_pytest.assertion.util", "doctest", "parsimony_channel", "parsimony_code",
-    "parsimony_guard", "parsimony_reporter", "parsimony_pytest",
+    "pytest", "_pytest.main", "_pytest.nodes", "_pytest.config", "_pytest.fixtures", "_pytest.doctest",
+    "_pytest.subtests", "_pytest._code.code", "_pytest.assertion", "_pytest.assertion.util", "doctest",
+    "parsimony_channel", "parsimony_code", "parsimony_guard", "parsimony_reporter", "parsimony_pytest",
 )  # fmt: skip
 UNITTEST = ("unittest.case", "unittest.suite", "unittest.result", "unittest.async_case")
 # Classes and functions of modules that are not hot as a whole.
@@ -34,10 +34,13 @@ HOT_MEMBERS = (
     ("pytest", "raises", "fail", "skip", "xfail", "approx", "Function"),
 )  # fmt: skip
 HOT_MEMBERS_OF_UNITTEST = (("_pytest.unittest", "TestCaseFunction"), ("unittest.case", "TestCase", "_Outcome"))
+HOT_HOOKS = (
+    "pytest_runtest_protocol", "pytest_runtest_call", "pytest_runtest_makereport", "pytest_runtest_logreport",
+    "pytest_pyfunc_call",
+)  # fmt: skip
 HOOKS = (
-    "pytest_runtest_protocol", "pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown",
-    "pytest_runtest_makereport", "pytest_runtest_logreport", "pytest_pyfunc_call", "pytest_report_teststatus",
-    "pytest_collection_modifyitems", "pytest_pycollect_makeitem", "pytest_runtestloop",
+    *HOT_HOOKS, "pytest_runtest_setup", "pytest_runtest_teardown", "pytest_report_teststatus", "pytest_runtestloop",
+    "pytest_collection_modifyitems", "pytest_pycollect_makeitem",
 )  # fmt: skip
 FUNCTION_OF = attrgetter("function")
 
@@ -53,6 +56,7 @@ class Evidence:
     def __init__(self, manager, tree, startup):
         self.tree, self.last_path = tree, None
         self._manager = manager
+        parsimony_channel.take_charge("pytest")
         self._guard = Guard(tree)
         self._hot_members = set()
         self._watch()
@@ -92,7 +96,8 @@ class Evidence:
 
     def _watch(self):
         self._watch_members(HOT_MEMBERS)
-        pluggy = sorted(name for name in sys.modules if name.partition(".")[0] == "pluggy")  # its parts have moved often
+        # Its parts have moved often.
+        pluggy = sorted(name for name in sys.modules if name.partition(".")[0] == "pluggy")
         self._guard.watch(HOT, hot=True)
         self._guard.watch((*CORE, *pluggy, *AROUND))
         self._guard.watch(UNITTEST, strict=True)
@@ -113,7 +118,7 @@ class Evidence:
 
     def look(self, everything=True):
         """Compare what is watched with what it was."""
-        self._look_at_hooks()
+        self._look_at_hooks(HOOKS if everything else HOT_HOOKS)
         self._findings.extend(self._guard.changes(everything))
 
     # ---- plugins
@@ -159,8 +164,8 @@ class Evidence:
         path = code.co_filename
         return not os.path.isabs(path) or (self._guard.within_tree(path) and not self._is_own(path))
 
-    def _look_at_hooks(self):
-        for name in HOOKS:
+    def _look_at_hooks(self, names):
+        for name in names:
             hooks = _implementations(getattr(self._manager.hook, name, None))
             known, functions = self._hooks.get(name, ((), ()))
             if len(hooks) == len(known) and all(map(is_, hooks, known)):
@@ -189,12 +194,11 @@ class Evidence:
             self._test_code[item.nodeid] = (function, function.__code__)
             if function.__code__.co_filename != path and self._is_foreign(function):
                 places = origins(function)
-                if not any(place["file"] == path for place in places):
+                if not any(place["file"] == self._guard.real(path) for place in places):
                     self._guard.add("test", "%(file)s:%(name)s" % places[0], function)
-        self._tests.update(
-            plugin.__file__ for plugin in self._manager.get_plugins()
-            if isinstance(plugin, ModuleType) and os.path.basename(getattr(plugin, "__file__", None) or "") == "conftest.py"
-        )  # fmt: skip
+        modules = [plugin for plugin in self._manager.get_plugins() if isinstance(plugin, ModuleType)]
+        files = [getattr(module, "__file__", None) or "" for module in modules]
+        self._tests.update(file for file in files if os.path.basename(file) == "conftest.py")
         self._tests.discard("")
         self.last_path = str(items[-1].fspath) if items else None
         self.look()
@@ -231,12 +235,10 @@ class Evidence:
 
     def _contradiction(self, test_id):
         """Whoever has a hook there may have turned the outcome around."""
-        hooks = [hook.function for name in HOOKS for hook in _implementations(getattr(self._manager.hook, name, None))]
-        others = [each for each in map(_function_of, hooks) if each is not None and not self._is_own(each.__code__.co_filename)]
-        if others:
-            self._guard.add("contradiction", test_id, *others)
-        else:
-            self._guard.add("contradiction", test_id)
+        hooks = [hook for name in HOOKS for hook in _implementations(getattr(self._manager.hook, name, None))]
+        functions = [each for each in (_function_of(hook.function) for hook in hooks) if each is not None]
+        others = [each for each in functions if not self._is_own(each.__code__.co_filename)]
+        self._guard.add("contradiction", test_id, *others)
 
     def _check_test(self, item):
         if "runtest" in vars(item):

@@ -7,9 +7,8 @@ left alone: what would make them report is taken out of the environment first.
 
 import json
 
-import pytest
-
 import parsimony_channel
+import pytest
 from parsimony_guard import session_event
 from parsimony_pytest import Evidence
 
@@ -154,7 +153,8 @@ class Reporter:
         self._run_canaries(session)  # a session that never came to its tests has them as well
         if self._worker is not None:
             output = getattr(session.config, "workeroutput", getattr(session.config, "slaveoutput", None))
-            output["parsimony"] = json.dumps({"loaded": self.evidence.event("worker"), "canaries": self._canary_results})
+            handed = {"loaded": self.evidence.event("worker"), "canaries": self._canary_results}
+            output["parsimony"] = json.dumps(handed)
         yield
         if self._worker is None:
             self._outcomes.flush()

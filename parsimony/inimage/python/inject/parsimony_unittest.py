@@ -24,6 +24,10 @@ AROUND = (
     "parsimony_guard", "parsimony_unittest",
 )  # fmt: skip
 RANKS = {"passed": 0, "xfail": 1, "xpass": 2, "skipped": 3, "failed": 4, "error": 5}
+LOADERS = tuple(
+    os.path.join(*parts)
+    for parts in (("unittest", "loader.py"), ("unittest", "main.py"), ("django", "test", "runner.py"))
+)
 LOADING = ("loadTestsFromModule", "loadTestsFromName", "loadTestsFromNames", "discover", "createTests", "build_suite")
 
 
@@ -39,7 +43,8 @@ class Session:
         self._clock = time.perf_counter
         self._code_sent = set()
         self._running = {}  # id of the test object -> [id, worst status or None, time of its start]
-        framework, version = framework_in_charge()
+        parsimony_channel.take_charge("unittest")
+        framework, version = framework_of_run()
         self.send(session_event(framework, version))
         for path, standard in client.startup:
             self.guard.add_file("shadow" if standard else "startup", path)
@@ -94,8 +99,8 @@ class Session:
         self._canaries()
         said = getattr(result, "wasSuccessful", None)
         if failures and said is not None and said():
-            owners = [each for each in map(_function, (getattr(result, name, None) for name in JUDGES)) if each is not None]
-            self.guard.add("contradiction", "the result says that all went well", *owners)
+            judges = [_function(getattr(result, name, None)) for name in JUDGES]
+            self.guard.add("contradiction", "the result of the run", *filter(None, judges))
         self._loaded("finish")
         self.send(
             {
@@ -146,7 +151,7 @@ class Session:
             return
         standing = (method, vars(test)[name]) if name in vars(test) else (method,)
         places = origins(*standing)
-        if name in vars(test) or not any(place["file"] == file for place in places):
+        if name in vars(test) or not any(place["file"] == self.guard.real(file) for place in places):
             self.guard.add("test", "%s.%s" % (owner.__qualname__, name), *standing)
 
 
@@ -228,7 +233,7 @@ def label_of(test):
         return None
 
 
-def framework_in_charge():
+def framework_of_run():
     """("django" or "unittest", its version)."""
     django = sys.modules.get("django")
     if django is not None and "django.test.runner" in sys.modules:
@@ -287,7 +292,7 @@ def _loading():
     """Tests are being loaded: whatever runs now was started by a module that is imported, and is not the run."""
     frame = sys._getframe(2)
     while frame is not None:
-        if frame.f_code.co_name in LOADING and frame.f_code.co_filename.endswith(("loader.py", "main.py", "runner.py")):
+        if frame.f_code.co_name in LOADING and frame.f_code.co_filename.endswith(LOADERS):
             return True
         frame = frame.f_back
     return False
@@ -335,7 +340,9 @@ def _opening(original):
 
 
 def install():
-    """Put the entries in place."""
+    """Put the entries in place, unless pytest runs tests in this process."""
+    if parsimony_channel.in_charge() == "pytest":
+        return
     for owner, name, wrap in (
         (unittest.TestSuite, "run", _around),
         (unittest.BaseTestSuite, "__call__", _around),

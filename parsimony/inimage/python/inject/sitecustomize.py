@@ -18,7 +18,8 @@ def in_tree(path):
 
 def run_shadowed():
     """Import the `sitecustomize` that would have been imported without us."""
-    hidden = [(index, entry) for index, entry in enumerate(sys.path) if os.path.abspath(entry) == HERE or in_tree(entry)]
+    passed = [os.path.abspath(entry) == HERE or in_tree(entry) for entry in sys.path]
+    hidden = [(index, entry) for index, entry in enumerate(sys.path) if passed[index]]
     ours = sys.modules.pop("sitecustomize", None)
     for _, entry in hidden:
         sys.path.remove(entry)
@@ -38,19 +39,16 @@ def start_pytest():
     """pytest was imported: connect now, before it loads any plugin, and let it load ours."""
     import parsimony_channel
 
-    if "parsimony_unittest" in sys.modules:
-        sys.modules["parsimony_unittest"].uninstall()
-    if parsimony_channel.session() is not None:
+    if parsimony_channel.in_charge() is None and parsimony_channel.session() is not None:
         plugins = os.environ.get("PYTEST_PLUGINS")
         os.environ["PYTEST_PLUGINS"] = "parsimony_reporter" + ("," + plugins if plugins else "")
 
 
 def start_unittest():
-    """unittest was imported: its runs report from now on, unless pytest is in charge."""
-    if "_pytest.config" not in sys.modules:
-        import parsimony_unittest
+    """unittest was imported: its runs report from now on."""
+    import parsimony_unittest
 
-        parsimony_unittest.install()
+    parsimony_unittest.install()
 
 
 class Loader(object):
