@@ -174,6 +174,7 @@ class Guard:
     def _watch_member(self, watched, value, name, package, strict):
         if isinstance(value, type):
             watched.hold(vars(value), _descriptors(value), name)
+            strict = strict and not hasattr(value, "_fields")  # the methods of a named tuple have no file
         for part, function in _parts(value, name):
             chain = _unwrapped(function)
             for each in chain:
