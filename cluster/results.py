@@ -227,4 +227,4 @@ def execution_of(reader: LedgerReader, key: str | None) -> dict[str, Any] | None
     """The execution row of a key: the first, as everywhere; None when there is none."""
     if key is None:
         return None
-    return next((row for row in reader.rows("execution") if row["execution_key"] == key), None)
+    return next(iter(reader.find("execution", "execution_key", key)), None)

@@ -62,7 +62,7 @@ STATUSES = {
     "Plain.test_error": "error",
     "Plain.test_skip": "skipped",
     "Plain.test_expected": "xfail",
-    "Plain.test_unexpected": "xpass",
+    "Plain.test_unexpected": "failed",
     "Plain.test_subtests": "failed",
     "Plain.test_good_subtests": "passed",
     "Plain.test_environment": "passed",

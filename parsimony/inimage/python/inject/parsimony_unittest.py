@@ -23,7 +23,7 @@ AROUND = (
     "unittest", "unittest.loader", "unittest.main", "unittest.util", "doctest", "parsimony_channel", "parsimony_code",
     "parsimony_guard", "parsimony_unittest",
 )  # fmt: skip
-RANKS = {"passed": 0, "xfail": 1, "xpass": 2, "skipped": 3, "failed": 4, "error": 5}
+RANKS = {"passed": 0, "xfail": 1, "skipped": 2, "failed": 3, "error": 4}
 LOADERS = tuple(
     os.path.join(*parts)
     for parts in (("unittest", "loader.py"), ("unittest", "main.py"), ("django", "test", "runner.py"))
@@ -83,7 +83,7 @@ class Session:
 
     def _result(self, test_id, status, seconds):
         self.finished += 1
-        self.failures += status in ("failed", "error", "xpass")
+        self.failures += status in ("failed", "error")
         event = {"event": "result", "id": test_id, "status": status, "seconds": round(max(seconds, 0.0), 6)}
         self.send(event, wait=True)
 
@@ -174,7 +174,7 @@ class Recorded:
         self._wrap("addError", lambda test, error=None, *more: session.status(test, "error"))
         self._wrap("addSkip", lambda test, reason=None: session.status(getattr(test, "test_case", test), "skipped"))
         self._wrap("addExpectedFailure", lambda test, error=None: session.status(test, "xfail"))
-        self._wrap("addUnexpectedSuccess", lambda test, *more: session.status(test, "xpass"))
+        self._wrap("addUnexpectedSuccess", lambda test, *more: session.status(test, "failed"))  # as unittest itself
         self._wrap("addSubTest", self._subtest)
 
     def _wrap(self, name, tell, after=False):
