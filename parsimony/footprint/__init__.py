@@ -1,0 +1,1 @@
+"""The footprint of patches: how much code they leave behind, in coding units."""
