@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cluster.engines import Engine
 from cluster.grading import execute, judge_of, open_engine
 from cluster.ledger import LedgerReader
 from cluster.plan import Environment, Inputs, Plan, Work, load, work_for
@@ -61,16 +62,21 @@ class _Runs:
     base: tuple[str, ...]
 
 
-def calibrate_tasks(sweep: Sweep, path: Path, observer: Observer) -> Calibration:
+def calibrate_tasks(
+    sweep: Sweep, path: Path, observer: Observer, *, engine: Callable[[Sweep], Engine] = open_engine
+) -> Calibration:
     """Run gold and base `sweep.repeats` times each and write the reference to `path`, beside what it held before.
 
     An interrupted calibration goes on where it stopped: until the reference is written, its runs are kept in a folder
     beside it (`NAME.calibration`).
+
+    Args:
+        engine: makes the engine; for whoever embeds this and for tests.
     """
-    inputs = load(sweep, demand_candidates=False)
+    inputs = load(sweep, with_candidates=False)
     folder = path.with_name(path.name + ".calibration")
     with Session.open(sweep, folder) as session:
-        found = asyncio.run(_run(session, inputs, path, observer))
+        found = asyncio.run(_run(session, engine(sweep), inputs, path, observer))
     known = Reference.read(path) if path.exists() else Reference()
     known.merged(found.tasks).write(path)
     if not found.missing:
@@ -78,8 +84,8 @@ def calibrate_tasks(sweep: Sweep, path: Path, observer: Observer) -> Calibration
     return found
 
 
-async def _run(session: Session, inputs: Inputs, path: Path, observer: Observer) -> Calibration:
-    async with open_engine(session.sweep) as engine:
+async def _run(session: Session, engine: Engine, inputs: Inputs, path: Path, observer: Observer) -> Calibration:
+    async with engine:
         known = await environments(session.sweep, inputs.tasks.values(), engine.environment_digest)
         runs, work, missing = _plan(session.sweep, inputs, known)
         recorder = session.recorder(Plan((), work), judge_of(session.sweep, inputs), observer)

@@ -85,8 +85,11 @@ class Environment:
     problem: str = ""
 
 
-def load(sweep: Sweep, *, demand_candidates: bool = True) -> Inputs:
+def load(sweep: Sweep, *, with_candidates: bool = True) -> Inputs:
     """Read what the sweep names.
+
+    Args:
+        with_candidates: whether its predictions are wanted; calibrating needs the tasks alone.
 
     Raises:
         InputError: a file that cannot be read at all, an id of `only` that is not there, or nothing left to grade.
@@ -105,10 +108,12 @@ def load(sweep: Sweep, *, demand_candidates: bool = True) -> Inputs:
             )
         wanted = set(sweep.tasks.only)
         tasks = {name: task for name, task in tasks.items() if name in wanted}
-    candidates, refused_rows = _candidates(sweep, {task.instance_id for task in file.tasks})
-    candidates = tuple(c for c in candidates if c.instance_id in tasks)
-    rejected += refused_rows
-    if not tasks or (demand_candidates and not candidates):
+    candidates: tuple[Candidate, ...] = ()
+    if with_candidates:
+        every, refused_rows = _candidates(sweep, {task.instance_id for task in file.tasks})
+        candidates = tuple(c for c in every if c.instance_id in tasks)
+        rejected += refused_rows
+    if not tasks or (with_candidates and not candidates):
         what = "candidate" if tasks else "task"
         first = f"; the first of {len(rejected)} rejected rows: {rejected[0].problem}" if rejected else ""
         raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ class OneOff:
         data: dict[str, Any] = {
             "name": name,
             "tasks": {"file": self.tasks, "defaults": {"image": self.image} if self.image else {}},
-            "predictions": self.predictions or ("-",),
+            "predictions": self.predictions or (os.devnull,),  # calibrating reads none
             "sandbox": {"kind": self.sandbox},
             "engine": {"kind": "ray", "address": self.address} if self.address else {"kind": self.engine},
             "repeats": self.repeats,

@@ -5,6 +5,7 @@ The benchmark is small and its sandbox is fake: what a patch says is what its te
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from cluster.agent import AgentSpec
+from cluster.calibration import Calibration, calibrate_tasks
 from cluster.dispatch import RunEnding
 from cluster.engines import Engine
 from cluster.engines.local import LocalEngine
@@ -45,19 +47,24 @@ from parsimony.tasks import read_tasks
 PATCH = "diff --git a/m.py b/m.py\n--- a/m.py\n+++ b/m.py\n@@ -1 +1 @@\n-old\n+{}\n"
 
 
+COIN = itertools.cycle((TestStatus.PASSED, TestStatus.FAILED))
+
+
 def patch(word: str) -> str:
     """A patch whose one new line is `word`: `fixed` makes every test pass, `breaks` all but test b."""
     return PATCH.format(word)
 
 
 def read(order: GradingOrder, result: SandboxResult, /, *, sandbox: str) -> Execution:
-    """What the machine saw: decided by the words of the patch."""
+    """What the machine saw: decided by the words of the patch; with `flaky` test b passes every other time."""
     added = order.request.files.get("candidate.0", b"")
     statuses = {"a": TestStatus.FAILED, "b": TestStatus.PASSED}
     if b"+fixed" in added:
         statuses["a"] = TestStatus.PASSED
     if b"+breaks" in added:
         statuses = {"a": TestStatus.PASSED, "b": TestStatus.FAILED}
+    if b"+flaky" in added:
+        statuses = {"a": TestStatus.PASSED, "b": next(COIN)}
     return Execution(
         execution_key=order.request.execution_key,
         outcome=ExecutionOutcome.COMPLETED,
@@ -151,6 +158,11 @@ class Bench:
     def grade(self, **more: Any) -> Graded:
         self.watcher = Watcher()
         return grade_sweep(self.sweep(**more), self.root / "out", self.watcher, engine=self.engine)
+
+    def calibrate(self, **more: Any) -> Calibration:
+        self.watcher = Watcher()
+        sweep = self.sweep(predictions=["absent.jsonl"], repeats=3, **more)
+        return calibrate_tasks(sweep, self.root / "tasks.reference.json", self.watcher, engine=self.engine)
 
     @property
     def requests(self) -> int:
@@ -390,3 +402,60 @@ def test_logs_are_kept_by_execution(bench: Bench) -> None:
     bench.grade()
     row = next(iter(LedgerReader(bench.root / "out" / "ledger").rows("execution")))
     assert (bench.root / "out" / row["log_file"]).read_bytes() == b"hello\n"
+
+
+def test_calibrating_tells_sound_tasks_from_unsound_ones(bench: Bench) -> None:
+    """Gold and base are run three times each; what is wrong is named, and a row without gold is not forgotten."""
+    bench.tasks({}, {"patch": patch("breaks")}, {"patch": ""}, {"FAIL_TO_PASS": ["b"], "PASS_TO_PASS": ["a"]})
+    found = bench.calibrate()
+    assert bench.requests == 2 * 3 * 3
+    assert {one.instance_id: one.problems for one in found.tasks} == {
+        "t-1": (),
+        "t-2": ("gold does not pass b",),
+        "t-4": ("the base tree already passes b of FAIL_TO_PASS",),
+    }
+    assert [one.instance_id for one in found.unsound] == ["t-2", "t-4"]
+    assert found.missing == {"t-3": ("the row has no gold patch",)}
+
+
+def test_a_calibration_is_what_the_next_grading_uses(bench: Bench) -> None:
+    """A test that is unstable under gold takes no part in the verdicts that follow."""
+    bench.tasks({"patch": patch("flaky")})
+    bench.predictions(("t-1", "x", 1, "breaks"))
+    assert bench.grade().summary["outcomes"]["not_resolved"] == 1
+    (one,) = bench.calibrate().tasks
+    assert one.unstable == {"b"}
+    assert not one.problems
+    assert bench.grade(policy={"reference": "require"}).summary["outcomes"]["resolved"] == 1
+
+
+def test_calibrating_again_replaces_only_what_was_calibrated(bench: Bench) -> None:
+    """The reference file holds what it held for other tasks."""
+    bench.calibrate()
+    before = Reference.read(bench.root / "tasks.reference.json")
+    bench.tasks({"patch": patch("breaks")}, {})
+    bench.calibrate(tasks={"file": "tasks.jsonl", "only": ["t-1"]})
+    after = Reference.read(bench.root / "tasks.reference.json")
+    assert after.tasks["t-2"] == before.tasks["t-2"]
+    assert after.tasks["t-1"].problems == ("gold does not pass b",)
+
+
+def test_an_interrupted_calibration_goes_on_where_it_stopped(bench: Bench) -> None:
+    """What was run is kept beside the reference until every task has one."""
+    broken = True
+
+    def sometimes(request: ExecutionRequest) -> SandboxResult | Exception:
+        return (
+            PermanentError("no such image")
+            if broken and b"+fixed" in b"".join(request.files.values())
+            else passes(request)
+        )
+
+    bench.script = sometimes
+    first = bench.calibrate()
+    assert (first.tasks, list(first.missing)) == ((), ["t-1", "t-2"])
+    broken = False
+    second = bench.calibrate()
+    assert bench.requests == 2 * 3, "base was done"
+    assert not second.missing
+    assert not list(bench.root.glob("*.calibration"))
