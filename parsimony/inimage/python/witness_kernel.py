@@ -12,6 +12,7 @@ import time
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER = 1, 4, 24, 36
 CAP_DAC_READ_SEARCH, CAP_KILL, CAP_SYS_PTRACE = 2, 5, 19
 CAPABILITY_VERSION_3 = 0x20080522
+LISTS_CHILDREN = os.path.exists("/proc/self/task/%d/children" % os.getpid())
 WITNESS_UID = 64907  # no image has a user of that number: nobody shares it by accident
 
 try:
@@ -146,6 +147,8 @@ def ancestors(pid):
 
 def tree(root, session=None):
     """Everything that descends from `root` (itself left out), and everything of `session` where that is given."""
+    if session is None and LISTS_CHILDREN:
+        return _listed_tree(root)
     table = parents()
     found = {pid for pid, (_, sid) in table.items() if sid == session and pid != root}
     grown = True
@@ -153,6 +156,26 @@ def tree(root, session=None):
         more = {pid for pid, (parent, _) in table.items() if (parent == root or parent in found) and pid != root}
         grown = not more <= found
         found |= more
+    return found
+
+
+def _listed_tree(root):
+    """The same from the kernel's own lists of children: a tenth of the time, so that a forking tree is caught up with."""
+    found, queue = set(), [root]
+    while queue:
+        pid = queue.pop()
+        try:
+            threads = os.listdir("/proc/%d/task" % pid)
+        except OSError:
+            continue
+        for thread in threads:
+            try:
+                with open("/proc/%d/task/%s/children" % (pid, thread), "rb") as file:
+                    below = [int(word) for word in file.read().split()]
+            except OSError:
+                continue
+            queue.extend(below)
+            found.update(below)
     return found
 
 
@@ -171,19 +194,26 @@ def kill_tree(on_death, session=None, patience=20.0):
     """
     me = os.getpid()
     limit = time.monotonic() + patience
+    stopped = set()
+
+    def collected(pid, status, usage):
+        stopped.discard(pid)  # its number may soon be another's
+        on_death(pid, status, usage)
+
     while True:
         if not reap(on_death) and (session is None or not tree(me, session)):
             return True
         if time.monotonic() > limit:
             return False
-        stopped = set()
-        for _ in range(50):
+        stopped.clear()
+        for _ in range(200):
             fresh = tree(me, session) - stopped
             if not fresh:
                 break
             for pid in fresh:
                 send(pid, signal.SIGSTOP)
-            stopped |= fresh
+            stopped.update(fresh)
+            reap(collected)  # the dead would make every further look longer, and use up the process ids
         for pid in stopped:
             send(pid, signal.SIGKILL)
         time.sleep(0.002)

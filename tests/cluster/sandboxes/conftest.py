@@ -188,6 +188,7 @@ def _fake(loop: asyncio.Runner) -> Bench:
         exempt={
             "test_a_deadline_kills_the_whole_tree": kills,
             "test_nothing_survives_the_command": kills,
+            "test_a_tree_that_keeps_forking_is_caught_up_with": kills,
             "test_more_memory_than_allowed": "it has no limits",
             "test_more_disk_than_allowed": "it has no limits",
             "test_a_gibibyte_of_output_in_constant_memory": "its results are whole by nature",

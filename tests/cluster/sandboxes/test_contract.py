@@ -104,6 +104,15 @@ def test_nothing_survives_the_command(bench: Bench, marker: str) -> None:
     assert not alive(marker)
 
 
+def test_a_tree_that_keeps_forking_is_caught_up_with(bench: Bench, marker: str) -> None:
+    """Each member starts its successor in a session of its own, and is gone."""
+    files = {"spawn.sh": b'setsid sh "$0" "$1" &\n'}
+    spawn = f'for i in 1 2 3; do sh "$PARSIMONY_IN/spawn.sh" {marker} & done; sleep 0.3; exit 5'
+    result = bench.run(spawn, files=files)
+    assert (result.ending, result.exit_status) == (Ending.EXITED, 5)
+    assert not alive(marker)
+
+
 def test_more_memory_than_allowed(bench: Bench) -> None:
     limit = 96 * MIB
     result = bench.run("echo before; exec tail /dev/zero", memory_bytes=limit)

@@ -42,7 +42,7 @@ def has_to_be_found(text: str) -> bool:
 def test_attacks_on_node_test(bench: Any, path: Any) -> None:
     text = path.read_text()
     bench.write({"index.js": WRONG + text, "test/a.test.js": NODE_TEST})
-    outcome = bench.run("node --test test/a.test.js", candidate=["index.js"])
+    outcome = bench.run("node --test test/a.test.js", candidate=["index.js"], timeout=15)  # some hang
     assert not outcome.convinces("adds"), outcome.output
     if has_to_be_found(text):
         assert outcome.report.tampered, outcome.report
