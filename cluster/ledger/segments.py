@@ -20,7 +20,7 @@ from cluster.ledger.disk import Disk, reading
 from cluster.ledger.journal import damaged
 from cluster.ledger.manifest import Segment
 from cluster.ledger.schema import Column, Columns, Schema, Type
-from cluster.ledger.tables import BATCH_ROWS, arrow_schema, conform, matches, migrate
+from cluster.ledger.tables import BATCH_ROWS, arrow_schema, conform, matches, migrate, unreadable
 from parsimony.errors import LedgerError
 from parsimony.execution import MIB
 
@@ -245,4 +245,4 @@ class SegmentReader:
                 raise damaged(self._path, "", str(cause)) from None
             raise
         except pa.ArrowException as error:
-            raise damaged(self._path, "", str(error)) from None
+            raise unreadable(self._path, error, str(error)) from None

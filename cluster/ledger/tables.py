@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pyarrow.json as pj
 from cluster.ledger.journal import JournalIndex, damaged
 from cluster.ledger.manifest import Journal
 from cluster.ledger.schema import Column, Columns, Schema, Type
+from parsimony.errors import LedgerError
 from parsimony.execution import MIB
 
 BATCH_ROWS = 4096
@@ -99,10 +101,17 @@ def journal_tables(
         try:
             table = _parsed(texts, everything if migrates else wanted, complete=columns is None or migrates)
         except (ValueError, pa.ArrowException) as error:
-            raise damaged(index.path, "", f"{kind} rows do not fit their columns ({error})") from None
+            raise unreadable(index.path, error, f"{kind} rows do not fit their columns ({error})") from None
         if migrates:
             table = conform(migrate(schema, kind, table, journal.schema), wanted)
         yield table
+
+
+def unreadable(path: Path, error: Exception, problem: str) -> LedgerError:
+    """What an error of Arrow's says about a file: damage, unless it is this machine that has no memory or threads."""
+    if isinstance(error, pa.ArrowMemoryError) or type(error) is pa.ArrowException:
+        return LedgerError(f"{path}: cannot be read now ({error}); give this machine more room and try again")
+    return damaged(path, "", problem)
 
 
 def _batches(rows: Iterator[bytes]) -> Iterator[list[bytes]]:

@@ -28,6 +28,12 @@ def main() -> None:
         if error.name is None or error.name.split(".")[0] in {"parsimony", "cluster"}:
             raise
         _stop(f"this command needs the package {error.name!r}; install `parsimony-grading[cluster,report]`")
+    except MemoryError:
+        _stop("this machine has no memory left; what is durable stays, and the same command goes on with the rest")
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+        _stop("this machine lets no more threads be started (limits of processes: `ulimit -u`, the container's pids)")
     except BrokenPipeError:
         # The reader of our output went away (`| head`): nothing is left to tell it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

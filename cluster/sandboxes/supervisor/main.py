@@ -173,8 +173,7 @@ def _be_command(spec: Spec, messages: int) -> NoReturn:
         _limit(resource.RLIMIT_FSIZE, spec.disk_bytes)
         _limit(resource.RLIMIT_NOFILE, spec.open_files)
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):  # Python's own settings would be inherited
-            signal.signal(number, signal.SIG_DFL)
+        _forget_signal_settings()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.chdir(spec.workdir)
     except OSError as error:
@@ -185,6 +184,13 @@ def _be_command(spec: Spec, messages: int) -> NoReturn:
     except OSError as error:
         _tell(messages, "unrunnable", f"{spec.command[0]}: {error.strerror}")
     os._exit(CANNOT_RUN)
+
+
+def _forget_signal_settings() -> None:
+    """Every signal as the kernel has it: what Python ignores would be inherited, and what `nohup` ignored for us."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        if signal.getsignal(number) is not None:  # None: not set from Python, the C library's own
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _limit(what: int, value: int) -> None:
