@@ -85,8 +85,10 @@ def ranks(values: Floats, *, largest_first: bool) -> NDArray[np.int64]:
         values: (rows, agents).
     """
     keys = np.where(np.isnan(values), np.inf, -values if largest_first else values)
-    ahead: NDArray[np.int64] = (keys[:, None, :] < keys[:, :, None] - TIE).sum(axis=2)
-    return 1 + ahead
+    found = np.empty(keys.shape, dtype=np.int64)
+    for agent in range(keys.shape[1]):  # one at a time: rows x agents x agents would not fit for many of both
+        found[:, agent] = 1 + (keys < keys[:, agent, None] - TIE).sum(axis=1)
+    return found
 
 
 def interval_95(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -49,6 +49,21 @@ class SchemaName(StrEnum):
     sweep = "sweep"
 
 
+class MetricsMode(StrEnum):
+    """What footprints were measured from."""
+
+    full_file = "full_file"
+    patch_only = "patch_only"
+
+
+class Ranking(StrEnum):
+    """What orders a leaderboard of footprints."""
+
+    medians = "medians"
+    solved_means = "measured-net-mean-v1"
+    all_means = "all-measured"
+
+
 RunDir = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run (what was given as --out).")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Tasks = Annotated[Path, typer.Option("--tasks", help="Task rows: JSON, JSONL or Parquet.")]
@@ -223,6 +238,29 @@ def export(
     from parsimony.cli import reading
 
     raise typer.Exit(reading.export(folder, format.value, out))
+
+
+@app.command()
+def leaderboard(
+    records: Annotated[list[Path], typer.Argument(metavar="RECORDS", help="Results files of analyze: JSON lines.")],
+    *,
+    agent: Annotated[list[str] | None, typer.Option("--agent", help="Only this agent; may be repeated.")] = None,
+    shared: Annotated[
+        bool, typer.Option("--shared", help="Only tasks that every agent solved and that were measured for all.")
+    ] = False,
+    mode: Annotated[MetricsMode, typer.Option("--mode", help="Kind of metrics.")] = MetricsMode.full_file,
+    ranking: Annotated[
+        Ranking, typer.Option("--ranking", help="Medians, or mean net units of solved or of all attempts in scope.")
+    ] = Ranking.medians,
+    draws: Annotated[int, typer.Option("--draws", min=0, help="Draws of tasks for rank intervals.")] = 2000,
+    seed: Annotated[int, typer.Option("--seed", help="Of the draws.")] = 42,
+    json: Json = False,
+) -> None:
+    """Compare measured footprints: a table in a terminal, JSON in a file or a pipe."""
+    from parsimony.cli import footprint
+
+    choice = footprint.Choice(tuple(agent or ()), shared, mode.value, ranking.value, draws, seed)
+    raise typer.Exit(footprint.leaderboard(records, choice, as_json=json))
 
 
 @app.command()

@@ -79,9 +79,11 @@ def possible_ranks(lower: Floats, upper: Floats) -> tuple[NDArray[np.int64], NDA
     Args:
         lower, upper: (rows, agents).
     """
-    ahead = lower[:, None, :] > upper[:, :, None] + TIE
-    not_behind = upper[:, None, :] >= lower[:, :, None] - TIE  # counts the agent itself
-    return 1 + ahead.sum(axis=2), not_behind.sum(axis=2)
+    best, worst = np.empty(lower.shape, dtype=np.int64), np.empty(lower.shape, dtype=np.int64)
+    for agent in range(lower.shape[1]):
+        best[:, agent] = 1 + (lower > upper[:, agent, None] + TIE).sum(axis=1)
+        worst[:, agent] = (upper >= lower[:, agent, None] - TIE).sum(axis=1)  # counts the agent itself
+    return best, worst
 
 
 def _matrix(rows: Sequence[AgentScore], end: str) -> Floats:

@@ -1,0 +1,109 @@
+"""Commands about measured footprints: leaderboard."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from parsimony.cli import DONE, screen
+from parsimony.footprint import leaderboard as boards
+from parsimony.measurements import Record, read_results
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What of the records is compared, and how.
+
+    Attributes:
+        agents: only these; empty for all.
+        mode: kind of metrics, for medians.
+        ordering: one of `parsimony.footprint.leaderboard.ORDERINGS`.
+        draws, seed: of the paired bootstrap behind rank intervals.
+    """
+
+    agents: tuple[str, ...]
+    shared: bool
+    mode: str
+    ordering: str
+    draws: int
+    seed: int
+
+
+def leaderboard(files: Sequence[Path], choice: Choice, *, as_json: bool) -> int:
+    """A table where a person looks, JSON where a program or a file takes the output."""
+    records = [record for file in files for record in read_results(file).records]
+    rows = _rows(records, choice)
+    if as_json or not sys.stdout.isatty():
+        screen.print_json(rows)
+    else:
+        screen.console().print((_medians if choice.ordering == boards.MEDIANS else _means)(rows))
+    if len(versions := sorted({record.analyzer_version for record in records})) > 1:
+        screen.console(stderr=True).print(Text(f"note: these records are of analyzers {' and '.join(versions)}"))
+    return DONE
+
+
+def _rows(records: Sequence[Record], choice: Choice) -> list[dict[str, object]]:
+    agents = list(choice.agents) or None
+    if choice.ordering == boards.MEDIANS:
+        return boards.leaderboard(records, agents=agents, shared=choice.shared, mode=choice.mode)
+    return boards.means(
+        records,
+        agents=agents,
+        shared=choice.shared,
+        include_failed=choice.ordering == boards.ALL_MEANS,
+        draws=choice.draws,
+        seed=choice.seed,
+    )
+
+
+def _medians(rows: Sequence[Row]) -> Table:
+    table = Table(
+        title="footprint of analysed successes, medians", title_justify="left", show_edge=False, pad_edge=False
+    )
+    table.add_column("agent", overflow="fold")
+    for heading in ("tasks", "net units", "churn", "× human", "files", "AST", "branches", "solved"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        medians = ("net_units", "churn", "model_human_ratio", "files_changed", "ast_delta", "complexity_delta")
+        shown = [_number(row[f"median_{name}"]) for name in medians]
+        table.add_row(
+            Text(row["agent"]), str(row["successful_tasks_analyzed"]), *shown, screen.percent(row["resolve_rate"])
+        )
+    return table
+
+
+def _means(rows: Sequence[Row]) -> Table:
+    what = "all measured attempts" if rows and rows[0]["ordering"] == boards.ALL_MEANS else "measured solved attempts"
+    table = Table(title=f"mean footprint of {what} in scope", title_justify="left", show_edge=False, pad_edge=False)
+    for heading in ("rank", "95 %"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("agent", overflow="fold")
+    for heading in ("net units", "churn", "solved", "measured", "coverage"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        ends = row["rank_interval_95"]
+        table.add_row(
+            "–" if row["rank"] is None else str(row["rank"]),
+            "–" if ends is None else f"{ends[0]} to {ends[1]}",
+            Text(row["agent"]),
+            _number(row["mean_net_units"]),
+            _number(row["mean_churn"]),
+            screen.percent(row["resolve_rate"]),
+            f"{row['measured_tasks']}/{row['attempts']}",
+            screen.percent(row["coverage"]),
+        )
+    return table
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
