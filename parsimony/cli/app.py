@@ -74,6 +74,9 @@ Address = Annotated[str | None, typer.Option("--address", help="A running Ray cl
 Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Executions at once, per node.")]
 Image = Annotated[str | None, typer.Option("--image", help="Image for rows that name none; may hold {instance_id}.")]
 Arm = Annotated[str | None, typer.Option("--arm", help="Arm of the candidate.")]
+Records = Annotated[list[Path], typer.Argument(metavar="RECORDS", help="Results files of analyze: JSON lines.")]
+Draws = Annotated[int, typer.Option("--draws", min=0, help="Draws of tasks for rank intervals.")]
+DrawsSeed = Annotated[int, typer.Option("--seed", help="Of the draws.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the candidate.")]
 
 
@@ -242,7 +245,7 @@ def export(
 
 @app.command()
 def leaderboard(
-    records: Annotated[list[Path], typer.Argument(metavar="RECORDS", help="Results files of analyze: JSON lines.")],
+    records: Records,
     *,
     agent: Annotated[list[str] | None, typer.Option("--agent", help="Only this agent; may be repeated.")] = None,
     shared: Annotated[
@@ -252,8 +255,8 @@ def leaderboard(
     ranking: Annotated[
         Ranking, typer.Option("--ranking", help="Medians, or mean net units of solved or of all attempts in scope.")
     ] = Ranking.medians,
-    draws: Annotated[int, typer.Option("--draws", min=0, help="Draws of tasks for rank intervals.")] = 2000,
-    seed: Annotated[int, typer.Option("--seed", help="Of the draws.")] = 42,
+    draws: Draws = 2000,
+    seed: DrawsSeed = 42,
     json: Json = False,
 ) -> None:
     """Compare measured footprints: a table in a terminal, JSON in a file or a pipe."""
@@ -261,6 +264,21 @@ def leaderboard(
 
     choice = footprint.Choice(tuple(agent or ()), shared, mode.value, ranking.value, draws, seed)
     raise typer.Exit(footprint.leaderboard(records, choice, as_json=json))
+
+
+@app.command("footprint-report")
+def footprint_report(
+    panel: Annotated[Path, typer.Argument(metavar="PANEL", help="A panel of `python -m parsimony.scoring freeze`.")],
+    records: Records,
+    *,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The page.")] = Path("footprint.html"),
+    draws: Annotated[int, typer.Option("--draws", min=1, help="Draws of tasks for rank intervals.")] = 2000,
+    seed: DrawsSeed = 42,
+) -> None:
+    """Write a page of footprint scores: scoreboard, ranks, and where each agent's points come from."""
+    from parsimony.cli import footprint
+
+    raise typer.Exit(footprint.report(panel, records, out, draws=draws, seed=seed))
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Commands about measured footprints: leaderboard."""
+"""Commands about measured footprints: leaderboard, footprint-report."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rich.text import Text
 from parsimony.cli import DONE, screen
 from parsimony.footprint import leaderboard as boards
 from parsimony.measurements import Record, read_results
+from parsimony.modulecommand import write_text
 
 Row = Mapping[str, Any]
 
@@ -107,3 +108,15 @@ def _number(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+
+
+def report(panel_file: Path, files: Sequence[Path], out: Path, *, draws: int, seed: int) -> int:
+    """Write the footprint page."""
+    from parsimony.report.footprint_page import footprint_page
+    from parsimony.scoring.commands import read_panel
+
+    panel, sha256 = read_panel(str(panel_file))
+    records = [record for file in files for record in read_results(file).records]
+    write_text(footprint_page(panel, records, panel_sha256=sha256, draws=draws, seed=seed), str(out))
+    screen.console(stderr=True).print(Text(f"wrote {out}"))
+    return DONE

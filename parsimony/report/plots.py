@@ -25,7 +25,7 @@ OUTCOME_COLOURS: Final[Mapping[str, str]] = {
 }
 """One colour per outcome, the same in plots and in the page."""
 
-_STYLE: Final = {
+STYLE: Final = {
     "svg.fonttype": "none",
     "svg.hashsalt": "parsimony",  # equal input gives an equal file
     "font.family": "sans-serif",
@@ -41,12 +41,13 @@ _STYLE: Final = {
     "axes.facecolor": "none",
     "savefig.facecolor": "none",
 }
+"""Settings of matplotlib for a figure that stands on the page's own ground, light or dark."""
 
 
 def rates(arms: Mapping[str, Mapping[str, Any]]) -> str:
     """Resolve rate of each arm with its 95 % Wilson interval, and each seed as a dot. Rates that are not known (a seed
     with missing units) are drawn as the span of their bounds."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.4, 0.95 + 0.55 * len(arms)))
         axes = figure.subplots()
         for row, arm in enumerate(arms.values()):
@@ -54,12 +55,12 @@ def rates(arms: Mapping[str, Mapping[str, Any]]) -> str:
             for seed in arm["seeds"].values():
                 if seed["rate"] is not None:
                     axes.plot(100 * seed["rate"], row + 0.22, "o", ms=4, color="#8a949e", alpha=0.8)
-        axes.set_yticks(range(len(arms)), [_short(name) for name in arms])
+        axes.set_yticks(range(len(arms)), [short(name) for name in arms])
         axes.set_ylim(len(arms) - 0.4, -0.6)
         axes.set_xlim(0, 100)
         axes.set_xlabel("resolved, % (bar: 95 % Wilson interval; dots: seeds)")
         axes.grid(axis="x", color="#8a949e", alpha=0.25, lw=0.6)
-        return _svg(figure, "Resolve rate by arm")
+        return svg_of(figure, "Resolve rate by arm")
 
 
 def _whisker(axes: Any, row: int, arm: Mapping[str, Any]) -> None:
@@ -74,7 +75,7 @@ def _whisker(axes: Any, row: int, arm: Mapping[str, Any]) -> None:
 
 def outcomes(arms: Mapping[str, Mapping[str, Any]]) -> str:
     """Share of each outcome by arm, as stacked bars."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.4, 0.95 + 0.55 * len(arms)))
         axes = figure.subplots()
         for row, arm in enumerate(arms.values()):
@@ -84,18 +85,20 @@ def outcomes(arms: Mapping[str, Mapping[str, Any]]) -> str:
                 if share:
                     axes.barh(row, share, left=left, color=colour, height=0.6)
                     left += share
-        axes.set_yticks(range(len(arms)), [_short(name) for name in arms])
+        axes.set_yticks(range(len(arms)), [short(name) for name in arms])
         axes.set_ylim(len(arms) - 0.4, -0.6)
         axes.set_xlim(0, 100)
         axes.set_xlabel("share of planned candidates, %")
-        return _svg(figure, "Outcomes by arm")
+        return svg_of(figure, "Outcomes by arm")
 
 
-def _short(name: str, size: int = 28) -> str:
+def short(name: str, size: int = 28) -> str:
+    """A name that fits beside an axis."""
     return name if len(name) <= size else name[: size - 1] + "…"
 
 
-def _svg(figure: Figure, title: str) -> str:
+def svg_of(figure: Figure, title: str) -> str:
+    """The figure as an `<svg>` element as wide as what it stands in, with a name for those who cannot see it."""
     text = io.StringIO()
     figure.tight_layout()
     figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})

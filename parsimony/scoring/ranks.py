@@ -1,9 +1,9 @@
 """How sure the order of a score list is: rank intervals by the paired bootstrap over tasks.
 
 Tasks are drawn with replacement, attempts of one task (`task#1`, `task#2`) always together, and every agent meets the
-same draw. `rank_interval_95` is where an agent's rank by the middle of its bounds falls. Where tasks have bounds only,
-`rank_envelope_95` also takes in every rank that the bounds of a draw allow: the agent best and all others worst, and
-the reverse. With complete scores the two differ by ties alone.
+same draw. Only an agent whose score is complete has a rank, and its interval is among such agents: withholding data
+must not improve a place. What bounds allow is told for all: by their middles, and as the envelope from an agent at its
+upper and all others at their lower bounds to the reverse.
 """
 
 from __future__ import annotations
@@ -21,34 +21,48 @@ _ATTEMPT = re.compile(r"#\d+\Z")
 
 
 def rank_intervals(rows: Sequence[AgentScore], *, draws: int = 2000, seed: int = 42) -> list[dict[str, object]]:
-    """Rank, interval and envelope of every agent, best first by the middle of its bounds.
+    """Ranks of agents and how they vary over draws, in the order of `rows`.
 
     Args:
-        rows: scores against one panel.
+        rows: scores against one panel, as `score` gives them.
+
+    Returns:
+        Per agent `rank` and `rank_interval_95` among the agents with a complete score, None for the others;
+        `midpoint_interval_95` among all agents by the middle of their bounds; `rank_envelope_95` among all agents, from
+        the best to the worst rank that bounds allow. Intervals are at 95 % of the draws.
     """
     if not rows:
         return []
     lower, upper = _matrix(rows, "lower"), _matrix(rows, "upper")
     middle = (lower + upper) / 2
-    ranked = ranks(middle.mean(axis=0)[None, :], largest_first=True)[0]
     clusters = task_clusters(list(rows[0].tasks))
     drawn = [cluster_draws(part, clusters, draws, seed) for part in (lower, middle, upper)]
-    inner = interval_95(ranks(drawn[1], largest_first=True))
+    midpoints = interval_95(ranks(drawn[1], largest_first=True))
     best, worst = possible_ranks(drawn[0], drawn[2])
-    outer = interval_95(best)[0], interval_95(worst)[1]
-    order = sorted(range(len(rows)), key=lambda at: (ranked[at], rows[at].agent))
+    envelope = interval_95(best)[0], interval_95(worst)[1]
+    complete = [at for at, row in enumerate(rows) if row.score is not None]
+    places = _places(middle[:, complete], drawn[1][:, complete]) if complete else []
+    ranked = dict(zip(complete, places, strict=True))
     return [
         {
-            "agent": rows[at].agent,
-            "rank": int(ranked[at]),
-            "rank_interval_95": [int(inner[0][at]), int(inner[1][at])],
-            "rank_envelope_95": [int(outer[0][at]), int(outer[1][at])],
-            "score": rows[at].score,
-            "lower": rows[at].lower,
-            "upper": rows[at].upper,
+            "agent": row.agent,
+            "score": row.score,
+            "lower": row.lower,
+            "upper": row.upper,
+            "rank": ranked[at][0] if at in ranked else None,
+            "rank_interval_95": ranked[at][1] if at in ranked else None,
+            "midpoint_interval_95": [int(end[at]) for end in midpoints],
+            "rank_envelope_95": [int(end[at]) for end in envelope],
         }
-        for at in order
+        for at, row in enumerate(rows)
     ]
+
+
+def _places(values: Floats, drawn: Floats) -> list[tuple[int, list[int]]]:
+    """Rank and interval of each column."""
+    ranked = ranks(values.mean(axis=0)[None, :], largest_first=True)[0]
+    lower, upper = interval_95(ranks(drawn, largest_first=True))
+    return [(int(rank), [int(low), int(high)]) for rank, low, high in zip(ranked, lower, upper, strict=True)]
 
 
 def task_clusters(tasks: Sequence[str]) -> NDArray[np.int64]:

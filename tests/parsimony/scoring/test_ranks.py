@@ -64,17 +64,19 @@ def test_complete_scores_have_equal_interval_and_envelope(record: MakeRecord, ty
     found = rank_intervals(score(freeze(records, "p"), records), draws=300)
     assert [(row["agent"], row["rank"]) for row in found] == [("a", 1), ("b", 2), ("c", 3)]
     for row in found:
-        assert row["rank_interval_95"] == row["rank_envelope_95"] == [row["rank"]] * 2
+        assert row["rank_interval_95"] == row["midpoint_interval_95"] == row["rank_envelope_95"] == [row["rank"]] * 2
 
 
-def test_what_is_not_known_widens_the_envelope_only(record: MakeRecord, typed: Typed) -> None:
+def test_withholding_data_gives_no_rank_and_a_wide_envelope(record: MakeRecord, typed: Typed) -> None:
     full = [record(agent, f"t{task}", net, net) for agent, net in (("a", 1), ("b", 5)) for task in range(4)]
     panel = freeze(typed(*full), "p")
     known = [raw for raw in full if (raw["agent"], raw["task_id"]) not in {("a", "t0"), ("a", "t1"), ("a", "t2")}]
-    found = {row["agent"]: row for row in rank_intervals(score(panel, typed(*known)), draws=300)}
-    assert found["a"]["score"] is None
-    assert found["a"]["rank_envelope_95"] == [1, 2]
-    assert found["b"]["rank_envelope_95"] == [1, 2]
+    found = rank_intervals(score(panel, typed(*known)), draws=300)
+    assert [(row["agent"], row["rank"], row["rank_interval_95"]) for row in found] == [
+        ("b", 1, [1, 1]),
+        ("a", None, None),
+    ]
+    assert [row["rank_envelope_95"] for row in found] == [[1, 2], [1, 2]]
     assert rank_intervals([]) == []
 
 
