@@ -35,9 +35,15 @@ def run(command: Callable[[Sequence[str]], int]) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(DONE) from None
     except ParsimonyError as error:
-        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - the one place that speaks to a person
-        raise SystemExit(CANNOT) from None
+        _stop(str(error))
+    except RecursionError:
+        _stop("the input holds an object that is nested too deeply; make it flatter")
     raise SystemExit(status)
+
+
+def _stop(message: str) -> NoReturn:
+    print(f"error: {message}", file=sys.stderr)  # noqa: T201 - the one place that speaks to a person
+    raise SystemExit(CANNOT) from None
 
 
 def parser(name: str, doc: str | None, examples: str) -> argparse.ArgumentParser:

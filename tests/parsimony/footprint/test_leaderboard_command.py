@@ -13,8 +13,6 @@ import pytest
 
 from parsimony import cli
 
-pytest.importorskip("structlog", reason="the command line needs the extras of the cluster")
-
 Run = Callable[..., int]
 
 

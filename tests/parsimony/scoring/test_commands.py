@@ -158,6 +158,20 @@ def test_a_file_that_is_no_panel(
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("depth", [300, 3_000, 100_000])
+def test_deep_objects_are_taken_or_refused(
+    record: MakeRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], depth: int
+) -> None:
+    """What one interpreter can still read, another cannot write again: neither is a traceback."""
+    line = json.dumps(record("a", "t", 1, 1)).replace('"o/r"', '"o/r", "deep": ' + "[" * depth + "]" * depth)
+    results = tmp_path / "deep.jsonl"
+    results.write_text(line + "\n")
+    words = ["freeze", str(results), "--name", "p", "--output", str(tmp_path / "p.json")]
+    status = call(monkeypatch, "scoring", *words)
+    assert (status, "too deeply" in capsys.readouterr().err) in {(0, False), (2, True)}
+    assert status == 0 or depth > 300
+
+
 def test_a_file_that_cannot_be_written(
     panel: str, results: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
