@@ -1,4 +1,4 @@
-"""Strict application in memory: what the footprint is measured on.
+"""Strict application in memory of everything that git writes: renames, copies, modes, binary data, any path.
 
 Nothing is guessed: hunks must fit byte for byte, counts must be right, every file may be named once. A file that
 changes its type has two sections, one that deletes it and one that makes it, as git writes them.
@@ -6,9 +6,9 @@ changes its type has two sections, one that deletes it and one that makes it, as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from parsimony.errors import InputError
 from parsimony.patches import binary
@@ -36,9 +36,19 @@ _FATAL = frozenset(ProblemKind) - {
     ProblemKind.BINARY_END,
 }
 
+# What does not matter in a section that is not applied.
+_OF_CONTENT = frozenset(
+    {
+        ProblemKind.BINARY_DATA,
+        ProblemKind.BINARY_IDS,
+        ProblemKind.BINARY_WITHOUT_DATA,
+        ProblemKind.EMPTY_SECTION,
+    }
+)
+
 
 @dataclass(frozen=True, slots=True)
-class FileResult:
+class Section:
     """One section as applied.
 
     Attributes:
@@ -53,7 +63,7 @@ class FileResult:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PatchResult(Mapping[bytes, bytes | None]):
+class StrictResult(Mapping[bytes, bytes | None]):
     """What a patch makes of its base: path -> new content, or None for a path that is gone. Other paths stay as is.
 
     The content of a symbolic link is its target; that of a submodule is git's line "Subproject commit ...".
@@ -65,7 +75,7 @@ class PatchResult(Mapping[bytes, bytes | None]):
 
     contents: Mapping[bytes, bytes | None]
     modes: Mapping[bytes, int]
-    sections: tuple[FileResult, ...]
+    sections: tuple[Section, ...]
 
     @property
     def offset_hunks(self) -> int:
@@ -82,27 +92,26 @@ class PatchResult(Mapping[bytes, bytes | None]):
         return len(self.contents)
 
 
-def apply(data: bytes, base: Base, mode: Literal["measure"] = "measure") -> PatchResult:
+def apply_strict(data: bytes, base: Base, *, counts: Callable[[FilePatch], bool] | None = None) -> StrictResult:
     """Apply a patch to files in memory, strictly.
 
     Args:
         data: the patch. A missing final line feed is restored; an empty or blank patch changes nothing.
         base: path -> content of every file that the patch reads, or a function that gives it (None: no such file).
-        mode: "measure" is the only one; to grade a patch see `prepare`.
+        counts: which sections to apply; all of them without it. The others must be well formed, but may be binary.
 
     Raises:
         InputError: the patch is malformed, names a file twice, is refused (`refusals`), or does not fit the base;
             `row` is the line of the patch.
     """
-    if mode != "measure":
-        raise InputError(f"mode {mode!r} is not one of: measure", mend='use mode="measure", or prepare() to grade')
     if is_blank(data):
-        return PatchResult({}, {}, ())
+        return StrictResult({}, {}, ())
     patch = parse(data)
-    _refuse(patch)
+    files = patch.files if counts is None else tuple(filter(counts, patch.files))
+    _refuse(patch, files)
     lookup = base if callable(base) else base.get
     tree = _Tree(lookup)
-    for file in patch.files:
+    for file in files:
         tree.take(file)
     return tree.result()
 
@@ -131,9 +140,12 @@ def apply_section(file: FilePatch, before: bytes, *, limit: int = MAX_RESULT_BYT
     return after, offset_hunks
 
 
-def _refuse(patch: Patch) -> None:
+def _refuse(patch: Patch, taken: Sequence[FilePatch]) -> None:
+    rows = [file.row for file in patch.files]
     for problem in patch.problems:
-        if problem.kind in _FATAL:
+        at = bisect_right(rows, problem.row) - 1
+        harmless = problem.kind in _OF_CONTENT and at >= 0 and patch.files[at] not in taken
+        if problem.kind in _FATAL and not harmless:
             raise InputError(problem.text, mend=_MEND, row=problem.row)
     for reason in refusals(patch):
         raise InputError(reason, mend="a patch may only touch files of the tree")
@@ -149,7 +161,7 @@ class _Tree:
     made: dict[bytes, int] = field(default_factory=dict)
     modified: dict[bytes, int] = field(default_factory=dict)
     modes: dict[bytes, int] = field(default_factory=dict)
-    sections: list[FileResult] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
     total: int = 0
 
     def take(self, file: FilePatch) -> None:
@@ -166,7 +178,7 @@ class _Tree:
         if new is None:
             if after:
                 raise InputError(f"{show(file.path)} is deleted but not all of it", mend=_BASE_MEND, row=file.row)
-            self.sections.append(FileResult(file, before, None, offset_hunks))
+            self.sections.append(Section(file, before, None, offset_hunks))
             return
         if new in self.written:
             raise _twice(new, file)
@@ -174,9 +186,9 @@ class _Tree:
         self.written[new] = after
         if file.new_mode is not None:
             self.modes[new] = file.new_mode
-        self.sections.append(FileResult(file, before, after, offset_hunks))
+        self.sections.append(Section(file, before, after, offset_hunks))
 
-    def result(self) -> PatchResult:
+    def result(self) -> StrictResult:
         """Everything together, once no path contradicts another."""
         for path, row in self.modified.items():
             if path in self.removed:
@@ -187,7 +199,7 @@ class _Tree:
             self._check_parents(path, row)
         contents: dict[bytes, bytes | None] = dict.fromkeys(self.removed)
         contents.update(self.written)
-        return PatchResult(contents, self.modes, tuple(self.sections))
+        return StrictResult(contents, self.modes, tuple(self.sections))
 
     def _check_parents(self, path: bytes, row: int) -> None:
         at = path.find(b"/")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from parsimony.patches import apply, prepare
+from parsimony.patches import apply_strict as apply
+from parsimony.patches import prepare
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),

@@ -13,7 +13,9 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
 from parsimony.errors import InputError
-from parsimony.patches import PatchResult, apply, parse, prepare
+from parsimony.patches import StrictResult as PatchResult
+from parsimony.patches import apply_strict as apply
+from parsimony.patches import parse, prepare
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsimony.errors import InputError
-from parsimony.patches import apply
+from parsimony.patches import apply_strict as apply
 
 BASE = {b"x": b"a\nb\nc\n", b"e": b"", b"l": b"to", b"bin": b"\0\1", b"crlf": b"a\r\nb\r\n", b"open": b"a\nb"}
 MARKER = b"\\ No newline at end of file\n"
@@ -125,11 +125,6 @@ def test_binary_data_and_the_ids_of_both_sides() -> None:
 def test_what_is_refused_and_where(data: bytes, message: str) -> None:
     with pytest.raises(InputError, match=message):
         apply(data, BASE)
-
-
-def test_there_is_one_mode() -> None:
-    with pytest.raises(InputError, match="measure"):
-        apply(b"", BASE, mode="grade")  # type: ignore[arg-type]
 
 
 def test_many_copies_of_a_large_file_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
