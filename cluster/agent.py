@@ -27,6 +27,9 @@ READ_IN_PLACE: Final = 256 * KIB
 GRACE_S: Final = 1800.0
 """Seconds that a sandbox may take on top of an execution's deadline: pulls, queues, removal."""
 
+MOST_TURNS: Final = 8
+"""Executions that one may have to wait for in its sandbox before it gets a processor."""
+
 LONGEST_WAIT_S: Final = 3600.0
 """Seconds that a fault may ask to wait; more is taken for this."""
 
@@ -184,6 +187,7 @@ class Agent:
         self._sandbox = sandbox
         self._read = read
         self._slots = asyncio.Semaphore(slots)
+        self._turns = min(slots, MOST_TURNS)
         self._grace_s = grace_s
 
     async def grade(self, order: Order) -> Reply:
@@ -196,7 +200,7 @@ class Agent:
             return Fault.of(error)
 
     async def _run(self, request: ExecutionRequest) -> SandboxResult:
-        limit = request.limits.deadline_s + self._grace_s
+        limit = self._turns * request.limits.deadline_s + self._grace_s
         run = asyncio.create_task(self._sandbox.run(request), name=request.name)
         run.add_done_callback(_look_at)
         try:

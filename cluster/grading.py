@@ -18,7 +18,7 @@ from cluster.ledger import LedgerReader
 from cluster.plan import Environment, Inputs, load, make_plan
 from cluster.recorder import Judge, Recorder
 from cluster.rundir import read_jsonl
-from cluster.session import Observer, Session, environments
+from cluster.session import Observer, Session, environments, load_report_early
 from cluster.sweep import Sweep
 
 
@@ -77,8 +77,11 @@ async def _grade(session: Session, engine: Engine, inputs: Inputs, observer: Obs
         observer.planned(plan, len(pending), len(inputs.rejected))
         recorder.settle(plan.units)
         _score_stored(session, recorder, done)
+        if pending:
+            load_report_early()
         ending, reason = await execute(session, engine, recorder, pending, inputs=inputs, observer=observer)
-    return Graded(session.write_results(plan, recorder, inputs), ending, reason)
+        # Before the engine is closed: it waits for the removal of the last sandboxes meanwhile.
+        return Graded(session.write_results(plan, recorder, inputs), ending, reason)
 
 
 async def execute(
@@ -181,4 +184,4 @@ def slots(sweep: Sweep) -> int:
     """Executions at once on one node: as the sweep says, else as many as its processors carry at the CPU limit."""
     if sweep.concurrency != "auto":
         return sweep.concurrency
-    return max(1, int((os.cpu_count() or 1) / (sweep.limits.cpus or 1.0)))
+    return max(1, int(len(os.sched_getaffinity(0)) / (sweep.limits.cpus or 1.0)))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import importlib
 import json
 import secrets
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -212,6 +215,16 @@ class Session:
         write_json(self.folder.summary, summary)
         _write_report(self.folder, summary, lines)
         return summary
+
+
+def load_report_early() -> None:
+    """Import what the page needs while tests run: a second that the end of the run need not wait for."""
+
+    def load() -> None:
+        with contextlib.suppress(ImportError):
+            importlib.import_module("parsimony.report")
+
+    threading.Thread(target=load, name="load-report", daemon=True).start()
 
 
 def _write_report(folder: RunFolder, summary: Mapping[str, Any], lines: list[dict[str, Any]]) -> None:

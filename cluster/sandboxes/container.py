@@ -1,4 +1,5 @@
-"""The life of one container: create, fill, attach, start, follow, look, collect. Blocking; one thread per container.
+"""The life of one container: create, fill, attach, wait for a turn, start, follow, look, collect. Blocking; each has a
+thread of its own.
 
 Round trips are what a short grading costs, so there are six and no polling: create, one archive in, attach, start,
 (the end of the output says that it has ended), inspect, one archive out. Removal happens elsewhere.
@@ -11,7 +12,7 @@ import tarfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from cluster.sandboxes.container_config import FOLDERS, INBOX, OUTBOX, container
 from cluster.sandboxes.engine import Engine, Image, NameTaken, PathMissing, Stream
 from cluster.sandboxes.output import FrameDecoder, OutputBuffer
 from cluster.sandboxes.ownership import same_attempt
+from cluster.sandboxes.processors import Processors
 from cluster.sandboxes.workers import Aborted
 from parsimony.errors import DiskFull, Evicted, ParsimonyError, PermanentError, SandboxUnavailable
 from parsimony.execution import MIB, CapturedOutput, Ending, ExecutionRequest, ResourceUsage, SandboxResult
@@ -47,10 +49,12 @@ class ContainerRun:
         engine: where to.
         request: what.
         image: of `request.image`, already here.
+        processors: of the engine's machine; it waits for its share.
     """
 
-    def __init__(self, engine: Engine, request: ExecutionRequest, image: Image) -> None:
+    def __init__(self, engine: Engine, request: ExecutionRequest, image: Image, processors: Processors) -> None:
         self._engine = engine
+        self._processors = processors
         self._request = request
         self._image = image
         self._aborted = threading.Event()
@@ -81,22 +85,25 @@ class ContainerRun:
 
     def _execute(self) -> SandboxResult:
         files = archive.checked_inbox(self._request.files)
-        with self._phase("create"):
-            self._engine.check_room(ROOM_TO_START)
-            self.container = container = self._create()
-        with self._phase("inject"):
-            self._engine.put(container, _inbox(files))
-            stream = self._engine.attach(container)
-        try:
+        cpus = self._request.limits.cpus
+        with ExitStack() as held:
+            with self._phase("queue"):
+                held.enter_context(self._processors.prepared(cpus, self._aborted))
+            with self._phase("create"):
+                self._engine.check_room(ROOM_TO_START)
+                self.container = container = self._create()
+            with self._phase("inject"):
+                self._engine.put(container, _inbox(files))
+                stream = held.enter_context(closing(self._engine.attach(container)))
+            with self._phase("queue"):
+                held.enter_context(self._processors.running(cpus, self._aborted))
             started = time.time()
             with self._phase("start"):
                 self._engine.start(container)
             with self._phase("run"):
                 ending = self._follow(stream, container)
-                state = self._ended(container)
-        finally:
-            stream.close()
         with self._phase("collect"):
+            state = self._ended(container)
             outbox = self._collect(container)
             ending = self._check_disk(container, ending)
         return self._result(ending, state, outbox, started)
@@ -282,7 +289,7 @@ class ContainerRun:
         self._check_aborted()
         began = time.monotonic()
         yield
-        self._phases[name] = time.monotonic() - began
+        self._phases[name] = self._phases.get(name, 0.0) + time.monotonic() - began
 
     def _check_aborted(self) -> None:
         if self._aborted.is_set():

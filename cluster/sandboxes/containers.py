@@ -10,6 +10,7 @@ from cluster.sandboxes.container import ContainerRun
 from cluster.sandboxes.engine import Engine, Image, ImageMissing
 from cluster.sandboxes.images import LocalImages
 from cluster.sandboxes.ownership import may_be_reaped
+from cluster.sandboxes.processors import Processors
 from cluster.sandboxes.protocol import Capabilities
 from cluster.sandboxes.workers import Workers
 from parsimony.errors import PermanentError, SandboxUnavailable, TemporaryError
@@ -27,6 +28,7 @@ class ContainerSandbox:
     def __init__(self, engine: Engine, slots: int) -> None:
         self._engine = engine
         self._workers = Workers(slots)
+        self._processors = Processors(engine.processors)
         self._images = LocalImages(engine, self._workers.call)
 
     @property
@@ -82,7 +84,7 @@ class ContainerSandbox:
         self._engine.close()
 
     async def _run_once(self, request: ExecutionRequest, image: Image) -> SandboxResult:
-        run = ContainerRun(self._engine, request, image)
+        run = ContainerRun(self._engine, request, image, self._processors)
         unknown = False
         with self._workers.claim(request.name):
             try:

@@ -69,6 +69,11 @@ class Engine(Protocol):
     """
 
     @property
+    def processors(self) -> float:
+        """How many the engine's machine has."""
+        ...
+
+    @property
     def disk_quota(self) -> bool:
         """Whether the storage driver holds containers to a size."""
         ...

@@ -111,7 +111,7 @@ def ended(
         outputs=dict(outputs or {}),
         log=CapturedOutput(log, b"", len(log)),
         usage=usage,
-        phases={"create": 0.0, "inject": 0.0, "start": 0.0, "run": usage.wall_seconds, "collect": 0.0},
+        phases={"queue": 0.0, "create": 0.0, "inject": 0.0, "start": 0.0, "run": usage.wall_seconds, "collect": 0.0},
         image_digest=image_digest,
         notes=notes,
     )

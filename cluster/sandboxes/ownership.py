@@ -18,7 +18,7 @@ def own_labels(request: ExecutionRequest, now: float) -> dict[str, str]:
         labels.EXECUTION: request.execution_key,
         **request.labels,
         labels.MANAGED_BY: labels.OURS,
-        labels.EXPIRES: str(int(now + request.limits.deadline_s + SLACK_S)),
+        labels.EXPIRES: str(int(now + 2 * request.limits.deadline_s + SLACK_S)),  # it may wait for a turn first
     }
 
 

@@ -20,6 +20,7 @@ from cluster.sandboxes.machine import environment_digest
 from cluster.sandboxes.ownership import may_be_reaped
 from cluster.sandboxes.places import Places
 from cluster.sandboxes.process_run import ProcessRun
+from cluster.sandboxes.processors import Processors
 from cluster.sandboxes.protocol import Capabilities
 from cluster.sandboxes.supervisor.namespaces import REPLACED
 from cluster.sandboxes.workers import Workers
@@ -56,6 +57,7 @@ class ProcessSandbox:
         self._namespaces = namespaces
         self._places = Places(root)
         self._workers = Workers(slots)
+        self._processors = Processors(len(os.sched_getaffinity(0)))
         self._digest: asyncio.Task[str] | None = None
 
     @classmethod
@@ -112,7 +114,12 @@ class ProcessSandbox:
         if request.workdir is not None:
             raise PermanentError("the process sandbox has no image, and so no working directory but its own")
         run = ProcessRun(
-            request, self._places.make, path=self._path, namespaces=self._namespaces, readable=self._readable
+            request,
+            self._places.make,
+            processors=self._processors,
+            path=self._path,
+            namespaces=self._namespaces,
+            readable=self._readable,
         )
         with self._workers.claim(request.name):
             try:

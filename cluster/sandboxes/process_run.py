@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,7 @@ from cluster.sandboxes import archive
 from cluster.sandboxes.output import OutputBuffer
 from cluster.sandboxes.pinned import environment
 from cluster.sandboxes.places import MARKER, Place
+from cluster.sandboxes.processors import Processors
 from cluster.sandboxes.supervisor.spec import Outcome, Spec
 from cluster.sandboxes.workers import Aborted
 from parsimony.errors import DiskFull, PermanentError, SandboxUnavailable
@@ -53,6 +54,7 @@ class ProcessRun:
     Args:
         request: what.
         make: makes its place.
+        processors: of this machine; it waits for its share.
         path: the command's PATH.
         namespaces: whether the kernel lets us have them.
         readable: see `Spec`.
@@ -63,12 +65,14 @@ class ProcessRun:
         request: ExecutionRequest,
         make: Callable[[ExecutionRequest], Place],
         *,
+        processors: Processors,
         path: str,
         namespaces: bool,
         readable: list[str],
     ) -> None:
         self._request = request
         self._make = make
+        self._processors = processors
         self._path = path
         self._namespaces = namespaces
         self._readable = readable
@@ -101,15 +105,18 @@ class ProcessRun:
             _check_room(place.path.parent, ROOM_TO_START)
         with self._phase("inject"):
             place.fill(files)
-        with self._phase("start"):
-            self._supervisor = supervisor = _Supervisor(self._spec(place))
-        try:
-            with self._phase("run"):
-                supervisor.follow(self._output, self._request.limits.deadline_s + GRACE_S)
-        finally:
-            supervisor.end()
-            if not self._namespaces or supervisor.outcome is None:
-                self._end_escaped(place)
+        with ExitStack() as held:
+            with self._phase("queue"):
+                held.enter_context(self._processors.running(self._request.limits.cpus, self._aborted))
+            with self._phase("start"):
+                self._supervisor = supervisor = _Supervisor(self._spec(place))
+            try:
+                with self._phase("run"):
+                    supervisor.follow(self._output, self._request.limits.deadline_s + GRACE_S)
+            finally:
+                supervisor.end()
+                if not self._namespaces or supervisor.outcome is None:
+                    self._end_escaped(place)
         if self._aborted.is_set():
             raise Aborted
         outcome = self._checked(supervisor.outcome)

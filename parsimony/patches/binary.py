@@ -11,17 +11,14 @@ import re
 import zlib
 from collections.abc import Sequence
 
-import numpy as np
-
 from parsimony.errors import InputError
 from parsimony.patches.model import BinaryHunk
 
 _METHOD = re.compile(rb"(literal|delta) (\d{1,18})\r?\n")
 _ALPHABET = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 _LENGTH = {letter: number for number, letter in enumerate(_ALPHABET[10:62], start=1)}
-_DIGITS = np.full(256, 255, np.uint8)
-_DIGITS[np.frombuffer(_ALPHABET, np.uint8)] = np.arange(85)
-_PLACES = np.array([85**4, 85**3, 85**2, 85, 1], np.uint64)
+_DIGITS = bytes(_ALPHABET.index(code) if code in _ALPHABET else 255 for code in range(256))
+_PLACES = (85**4, 85**3, 85**2, 85, 1)
 _MEND = "make the patch again with git diff --binary"
 
 
@@ -80,9 +77,11 @@ def inflate(hunk: BinaryHunk, limit: int) -> bytes:
 
 def _decode(lines: Sequence[bytes]) -> bytes:
     """Base85 lines, all at once: pure Python takes nearly a second for a megabyte."""
+    import numpy as np  # noqa: PLC0415 - few patches are binary, and it takes a while to load
+
     texts = [line.rstrip(b"\r\n") for line in lines]
-    digits = _DIGITS[np.frombuffer(b"".join(text[1:] for text in texts), np.uint8)]
-    words = digits.reshape(-1, 5).astype(np.uint64) @ _PLACES
+    digits = np.frombuffer(b"".join(text[1:] for text in texts).translate(_DIGITS), np.uint8)
+    words = digits.reshape(-1, 5).astype(np.uint64) @ np.array(_PLACES, np.uint64)
     if words.size and int(words.max()) > 0xFFFFFFFF:
         raise ValueError("base85 overflow")
     decoded = words.astype(">u4").tobytes()

@@ -57,7 +57,7 @@ def test_inbox_command_and_outbox(bench: Bench) -> None:
     assert result.exit_status == 0
     assert result.log.head == b"from a file\nx\nUTC C.UTF-8 0\n"
     assert result.outputs == {"x y/a b/c d/e.txt": b"spaced", "x y/deep/er/f": b"", "\u4e2d.txt": b"\xff\x00"}
-    assert set(result.phases) == {"create", "inject", "start", "run", "collect"}
+    assert set(result.phases) == {"queue", "create", "inject", "start", "run", "collect"}
     assert result.usage.wall_seconds > 0
 
 

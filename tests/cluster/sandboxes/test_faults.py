@@ -44,6 +44,7 @@ RECORDED = b"peak=1048576\nmicro=250000\nnano=\nkills=0\n"
 class MemoryEngine:
     """An engine whose containers print one frame and end; `broken` makes calls fail, by name."""
 
+    processors = 2.0
     disk_quota = True
     tells_peak_memory = True
 

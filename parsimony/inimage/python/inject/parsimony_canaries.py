@@ -53,6 +53,14 @@ class CanaryModule(pytest.Module):
         return types.ModuleType("parsimony_canaries")
 
 
+class CanaryFunction(pytest.Function):
+    """A test whose failure nobody reads: making it legible would take longer than both canaries."""
+
+    def repr_failure(self, excinfo, style=None):
+        """A word in place of the traceback."""
+        return "canary"
+
+
 def run(session, names, beside):
     """Run both canaries.
 
@@ -95,8 +103,8 @@ def _item(session, path, name, body):
         info = fixtures.FuncFixtureInfo((), [], {})
     options = {"name": "test_" + name, "callobj": body, "fixtureinfo": info}
     if hasattr(pytest.Function, "from_parent"):
-        return pytest.Function.from_parent(module, **options)
-    return pytest.Function(parent=module, **options)
+        return CanaryFunction.from_parent(module, **options)
+    return CanaryFunction(parent=module, **options)
 
 
 def _module(session, path, nodeid):
