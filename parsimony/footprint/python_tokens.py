@@ -25,6 +25,9 @@ _SYMBOLS = {
 }
 """Tokens whose text does not matter. No token of a text starts with a NUL."""
 
+_MOST_WORK = 40_000_000_000
+"""Most of the sum of squares of the lengths of lines: the tokenizer of Python 3.12 takes quadratic time for a line."""
+
 _DEPTH = 100_000
 """Frames for rendering: a tree as deep as the parser allows takes some of them for each level."""
 
@@ -37,7 +40,7 @@ def render(statements: Sequence[ast.stmt], *, opens: bool) -> str:
             docstring.
 
     Raises:
-        InputError: too deep to be rendered.
+        InputError: nested too deeply, or with an integer that Python does not write.
     """
     if not statements:
         return ""
@@ -46,11 +49,13 @@ def render(statements: Sequence[ast.stmt], *, opens: bool) -> str:
         return ast.unparse(tree)  # type: ignore[arg-type]  # a list is what the body of every block is to it
     except RecursionError:
         pass
+    except ValueError:
+        raise InputError("holds an integer of thousands of digits", mend="leave the file out") from None
     try:
         with _deep():
             return ast.unparse(tree)  # type: ignore[arg-type]
     except RecursionError:
-        raise InputError("is nested too deeply to be rendered", mend="measure it without tokens") from None
+        raise InputError("is nested too deeply to be rendered", mend="leave the file out") from None
 
 
 @contextmanager
@@ -72,6 +77,7 @@ def tokens(text: str) -> list[str]:
     """
     if "\0" in text:
         raise InputError("holds a NUL", mend="no Python source may", row=text.count("\n", 0, text.index("\0")) + 1)
+    _refuse_long_lines(text)
     symbols, dropped = _SYMBOLS, _DROPPED
     try:
         return [
@@ -81,6 +87,11 @@ def tokens(text: str) -> list[str]:
         ]
     except (SyntaxError, tokenize.TokenError, ValueError, RecursionError) as error:
         raise _untokenizable(error) from None
+
+
+def _refuse_long_lines(text: str) -> None:
+    if len(text) ** 2 > _MOST_WORK and sum(len(line) ** 2 for line in text.split("\n")) > _MOST_WORK:
+        raise InputError("has lines that are too long to be split into tokens", mend="leave the file out")
 
 
 _FSTRING_START, _FSTRING_END = getattr(token, "FSTRING_START", None), getattr(token, "FSTRING_END", None)
@@ -112,15 +123,22 @@ def rendered_tokens(text: str) -> list[str]:
     """What `tokens` gives for a text that `render` made, in a tenth of the time.
 
     Rendered text has one statement a line, four spaces for each level and neither comments nor continued lines.
+
+    Raises:
+        InputError: a line that has an f-string is too long.
     """
     out: list[str] = []
     level = at = 0
+    checked = False
     while True:
         for match in _RENDERED.finditer(text, at):
             item = match[0]
             if match.lastindex is not None:
                 if len(item) == 1:
                     return tokens(text)
+                if not checked:
+                    _refuse_long_lines(text)
+                    checked = True
                 at = _fstring(text, match.start(), out)
                 break
             if item[0] != "\n":

@@ -279,6 +279,12 @@ def _elements(node: ast.Tuple | ast.List, state: Walk) -> None:
     state.visit(node.elts)
 
 
+def _joined_str(node: ast.JoinedStr, state: Walk) -> None:
+    """An f-string, without the empty texts that Python 3.12.0 and 3.12.1 put around values in a format."""
+    state.unit(ast.JoinedStr)
+    state.visit([part for part in node.values if not (isinstance(part, ast.Constant) and part.value == "")])
+
+
 def handlers_v1() -> Handlers:
     """The rules of `units-v1`, as a table of its own."""
     return Handlers(
@@ -295,6 +301,7 @@ def handlers_v1() -> Handlers:
             ast.arguments: only_children(ast.arguments, nodes=0),
             ast.withitem: only_children(ast.withitem),
             ast.FormattedValue: only_children(ast.FormattedValue),
+            ast.JoinedStr: _joined_str,
             # The general rule gives the same for these, in more time.
             ast.Assign: _assign,
             ast.keyword: _keyword,

@@ -152,7 +152,7 @@ def test_the_lines_of_the_hunks_alone() -> None:
 def test_any_order_of_lines_ends_in_a_result_or_an_input_error(lines: list[str]) -> None:
     for mode in ("measure", "strict"):
         try:
-            result = apply(FILES, "".join(lines).encode(), mode=mode)  # type: ignore[arg-type]
+            result = apply(FILES, "".join(lines).encode(), mode=mode)
         except InputError:
             continue
         assert set(result) <= {"p/x.py"}
