@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from cluster.ledger import LedgerReader
-from cluster.ledger.summary import summarise as summarise_ledger
 from cluster.plan import Unit
 from cluster.rundir import SCHEMA
 from parsimony.scorer import Outcome
@@ -204,6 +203,8 @@ def _phases(executions: Iterable[Row]) -> dict[str, Any]:
 
 def live_counts(reader: LedgerReader) -> dict[str, Any]:
     """What a run's ledger holds now, also while the run goes on."""
+    from cluster.ledger.summary import summarise as summarise_ledger  # noqa: PLC0415 - Arrow takes a while to load
+
     found = summarise_ledger(reader)
     planned = None
     for row in reader.rows("event", ["name", "data"]):
