@@ -1,11 +1,11 @@
 """The same gold rows through the SWE-bench harness 5.0.2 and through `parsimony grade`, in one run.
 
-    python benchmarks/against_swebench.py --tasks FOLDER [--copies 4] [--workers 4] [--at-least 4] [--venv DIR]
+    python benchmarks/against_swebench.py --tasks FOLDER [--rows 24] [--workers 4] [--at-least 4] [--venv DIR]
 
-FOLDER holds `tasks.jsonl`; graded are the rows with an `eval_script` whose tests take under two seconds, `--copies`
-times each under names of their own. The harness is installed into an environment of its own. Both run as a user runs
-them: one command, from its start to its end, results written. Every disagreement of verdicts is listed. Exit status 1
-when we are not `--at-least` times as fast.
+FOLDER holds `tasks.jsonl`; graded are `--rows` rows that have an `eval_script` and whose tests take under a second, in
+turn and again under names of their own. The harness is installed into an environment of its own. Both run as a user
+runs them: one command, from its start to its end, results written. Every disagreement of verdicts is listed. Exit
+status 1 when we are not `--at-least` times as fast.
 """
 
 from __future__ import annotations
@@ -19,18 +19,21 @@ import tempfile
 import time
 import venv
 from collections.abc import Mapping
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 HARNESS = "swebench==5.0.2"
-SHORT_S = 2.0
+SHORT_S = 1.0
 
 
-def rows(folder: Path, copies: int) -> list[dict[str, Any]]:
-    """Rows that both can grade, each `copies` times."""
+def rows(folder: Path, count: int) -> list[dict[str, Any]]:
+    """`count` rows that both can grade, the short ones in turn."""
     found = [json.loads(line) for line in (folder / "tasks.jsonl").read_text(encoding="utf-8").splitlines()]
     short = [r for r in found if r.get("eval_script") and max(r["measured"]["test_s_after"]) < SHORT_S]
-    return [{**row, "instance_id": f"{row['instance_id']}.{n}"} for n in range(copies) for row in short]
+    if not short:
+        raise SystemExit(f"{folder} holds no row with an eval_script and tests under {SHORT_S:g} s")
+    return [{**row, "instance_id": f"{row['instance_id']}.{n}"} for n, row in enumerate(islice(cycle(short), count))]
 
 
 def install(folder: Path) -> Path:
@@ -99,7 +102,7 @@ def main() -> int:
     """Run both and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--copies", type=int, default=4)
+    parser.add_argument("--rows", type=int, default=24)
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--at-least", type=float, default=4.0)
     parser.add_argument("--venv", type=Path, help="where the harness is installed; default: a temporary folder")
@@ -107,7 +110,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         program = install(options.venv or folder / "venv")
-        chosen = rows(options.tasks, options.copies)
+        chosen = rows(options.tasks, options.rows)
         (folder / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in chosen))
         predictions = [
             {"instance_id": r["instance_id"], "model_name_or_path": "gold", "model_patch": r["patch"]} for r in chosen

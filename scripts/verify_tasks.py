@@ -1,6 +1,6 @@
 """Grade a folder of real tasks with known verdicts, and compare: every (task, candidate), run after run.
 
-    python scripts/verify_tasks.py FOLDER [--runs 3] [--workers 2,8] [--engines local,ray] [--only TEXT]
+    python scripts/verify_tasks.py FOLDER [--runs 3] [--workers 2,8] [--engines local,ray] [--only TEXT] [--skip TEXT]
 
 FOLDER holds `tasks.jsonl`, `predictions/*.jsonl` and `expected.jsonl` (`instance_id`, `model_name_or_path`,
 `expected_outcome`, perhaps `accepted_outcomes`; `tampered_or_not_resolved` accepts either). Every combination of run,
@@ -39,7 +39,7 @@ def accepted(row: Mapping[str, Any]) -> set[str]:
     return either | set(row.get("accepted_outcomes", ()))
 
 
-def predictions(folder: Path, out: Path, only: str) -> dict[tuple[str, str, int], Key]:
+def predictions(folder: Path, out: Path, only: str, skip: str | None) -> dict[tuple[str, str, int], Key]:
     """One file with every candidate once, its model as its arm; returns who is who in the outcomes."""
     seen: dict[Key, None] = {}
     arms: dict[tuple[str, str, int], Key] = {}
@@ -47,7 +47,8 @@ def predictions(folder: Path, out: Path, only: str) -> dict[tuple[str, str, int]
         for path in sorted((folder / "predictions").glob("*.jsonl")):
             for row in read(path):
                 key = row["instance_id"], row["model_name_or_path"]
-                if key in seen or only not in " ".join(key):
+                named = " ".join(key)
+                if key in seen or only not in named or (skip is not None and skip in named):
                     continue
                 seen[key] = None
                 arms[row["instance_id"], row["model_name_or_path"], 0] = key
@@ -98,12 +99,13 @@ def main() -> int:
     parser.add_argument("--workers", default="2,8")
     parser.add_argument("--engines", default="local,ray")
     parser.add_argument("--only", default="", help="only candidates with this text in task or model")
+    parser.add_argument("--skip", help="no candidates with this text in task or model")
     options = parser.parse_args()
     expected = {(r["instance_id"], r["model_name_or_path"]): r for r in read(options.folder / "expected.jsonl")}
     bad = 0
     with tempfile.TemporaryDirectory() as name:
         candidates = Path(name, "predictions.jsonl")
-        arms = predictions(options.folder, candidates, options.only)
+        arms = predictions(options.folder, candidates, options.only, options.skip)
         for engine in options.engines.split(","):
             for workers in map(int, options.workers.split(",")):
                 for run in range(1, options.runs + 1):
