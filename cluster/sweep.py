@@ -190,7 +190,7 @@ class Sweep(Closed):
         arms, seeds: what is planned. When either is given, every task × arm × seed is planned, and one without a
             candidate is missing. When neither is given, the candidates that are there are the plan.
         repeats: executions of each candidate, for the flake rate.
-        concurrency: executions at once per node; `auto` = one per `limits.cpus` of its processors.
+        concurrency: executions in flight per node, of which as many run as its processors carry; `auto` = just those.
         reference: the reference file; default: beside the task file, `.reference.json` in place of its suffix.
     """
 
