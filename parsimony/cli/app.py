@@ -71,7 +71,7 @@ OnlyTasks = Annotated[list[str] | None, typer.Option("--task", metavar="ID", hel
 Sandbox = Annotated[SandboxKind, typer.Option("--sandbox", help="Where candidates run.")]
 Engine = Annotated[EngineKind, typer.Option("--engine", help="What carries the work.")]
 Address = Annotated[str | None, typer.Option("--address", help="A running Ray cluster (implies --engine ray).")]
-Workers = Annotated[int | None, typer.Option("--workers", min=1, help="In flight per node; as many run as it has CPUs.")]
+Workers = Annotated[int | None, typer.Option("--workers", min=1, help="In flight per node; as many run as CPUs allow.")]
 Image = Annotated[str | None, typer.Option("--image", help="Image for rows that name none; may hold {instance_id}.")]
 Arm = Annotated[str | None, typer.Option("--arm", help="Arm of the candidate.")]
 Records = Annotated[list[Path], typer.Argument(metavar="RECORDS", help="Results files of analyze: JSON lines.")]
