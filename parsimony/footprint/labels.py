@@ -28,6 +28,7 @@ class Labels(dict[object, int]):
         super().__init__()
         self._kinds: dict[object, int] = {}
         self._kind_of: list[int] = []
+        self._kind_names: tuple[object, ...] = ()
 
     def __missing__(self, label: object) -> int:
         number = self[label] = len(self._kind_of)
@@ -42,7 +43,9 @@ class Labels(dict[object, int]):
         """What the units are, without their values."""
         return list(map(self._kind_of.__getitem__, numbers))
 
-    def count_kinds(self, blind: Sequence[int]) -> dict[object, int]:
-        """How many units of each kind there are in a sequence that `blind` made."""
-        kinds = tuple(self._kinds)
-        return {kinds[number]: count for number, count in Counter(blind).items()}
+    def count_kinds(self, numbers: Sequence[int]) -> dict[object, int]:
+        """How many units of each kind there are."""
+        counts = Counter(self.blind(numbers))
+        if len(self._kind_names) != len(self._kinds):
+            self._kind_names = tuple(self._kinds)
+        return {self._kind_names[number]: count for number, count in counts.items()}

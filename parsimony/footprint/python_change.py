@@ -12,7 +12,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parsimony.footprint.python_source import PythonSource, first_line, is_text, parse, read, unify_line_ends
+from parsimony.footprint.python_source import (
+    PythonSource,
+    first_line,
+    is_text,
+    line_offsets,
+    parse,
+    read,
+    unify_line_ends,
+)
 
 _NOWHERE = 1 << 60
 
@@ -59,7 +67,7 @@ def compare(before: PythonSource, after: str) -> Change | None:
         if whole.statements is None:
             return None
         change, shift = Change(before.body, whole.body, opens=True), 0
-    return _narrow(change, before, lines, shift)
+    return _share(_narrow(change, before, lines, shift), before, after, shift)
 
 
 def _equal_lines(before: str, after: str) -> _Lines:
@@ -163,6 +171,22 @@ def _trim(change: Change, lines: _Lines, shift: int) -> Change:
     while end < most - start and _in_tail(old[-1 - end], new[-1 - end], lines, shift):
         end += 1
     return Change(old[start : len(old) - end], new[start : len(new) - end], change.opens and start == 0)
+
+
+def _share(change: Change, before: PythonSource, after: str, shift: int) -> Change:
+    """The same change with the trees of `before` for statements that have the same text on both sides."""
+    if len(change.before) < 2 or len(change.after) < 2:
+        return change
+    known = {_place(old, before.text, before.line_offsets, 0): old for old in change.before}
+    offsets = line_offsets(after)
+    shared = [known.get(_place(new, after, offsets, shift), new) for new in change.after]
+    return Change(change.before, shared, change.opens)
+
+
+def _place(statement: ast.stmt, text: str, offsets: Sequence[int], shift: int) -> tuple[str, int, int | None]:
+    """The lines of a statement, and where it starts and ends on the first and the last of them."""
+    first, last, start, end = _extent(statement)
+    return text[offsets[first + shift - 1] : offsets[last + shift]], start, end
 
 
 def _extent(statement: ast.stmt) -> tuple[int, int, int, int | None]:

@@ -7,17 +7,51 @@ import gc
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
+from threading import Lock
 
 from parsimony.errors import InputError
+from parsimony.footprint.labels import Labels
+from parsimony.footprint.python_units import Units
 
 MAX_SOURCE_BYTES = 4 << 20
 """Most bytes of one file: a tree takes up to 500 times as much memory as its text."""
 
+_MOST_LABELS = 1_000_000
+"""How many labels a memo gathers before it starts anew."""
+
+_PARSING = Lock()
+"""Filters of warnings and the collector are those of the process: one thread at a time changes them."""
+
 _NOT_PARSED = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
 _BOM = "\ufeff"
+
+
+@dataclass(slots=True)
+class Memo:
+    """Units and tokens of statements of one base, by the identity of their trees, for all that is compared with it.
+
+    Attributes:
+        lock: held while anything of the memo is used.
+        labels, words: numbers of labels and of tokens.
+        units: of a statement.
+        tokens: (statement, whether it is rendered as the first of its block) -> numbers of its tokens.
+    """
+
+    lock: Lock = field(default_factory=Lock)
+    labels: Labels = field(default_factory=Labels)
+    words: Labels = field(default_factory=Labels)
+    units: dict[int, Units] = field(default_factory=dict)
+    tokens: dict[tuple[int, bool], list[int]] = field(default_factory=dict)
+
+    def bound(self) -> None:
+        """Forget everything once there is too much of it."""
+        if len(self.labels) + len(self.words) > _MOST_LABELS:
+            self.labels, self.words = Labels(), Labels()
+            self.units.clear()
+            self.tokens.clear()
 
 
 @dataclass(frozen=True)
@@ -28,11 +62,13 @@ class PythonSource:
         text: with "\\n" for every line end, as the parser reads it.
         statements: those of the module, docstrings taken off inside of them; None where the text does not parse.
         docstring: whether the first of the statements is the docstring of the module.
+        memo: what was made of its statements so far.
     """
 
     text: str
     statements: Sequence[ast.stmt] | None
     docstring: bool = False
+    memo: Memo = field(default_factory=Memo, repr=False, compare=False)
 
     @property
     def body(self) -> Sequence[ast.stmt]:
@@ -43,14 +79,19 @@ class PythonSource:
     @cached_property
     def line_offsets(self) -> list[int]:
         """Where each line starts, and at the end where the text ends, each as a count of characters."""
-        offsets = [0, *accumulate(len(line) + 1 for line in self.text.split("\n"))]
-        offsets[-1] -= 1
-        return offsets
+        return line_offsets(self.text)
 
     @cached_property
     def first_lines(self) -> list[int]:
         """The first line of each statement, decorators included, counted from 1."""
         return [first_line(statement) for statement in self.statements or ()]
+
+
+def line_offsets(text: str) -> list[int]:
+    """Where each line of a text starts, and at the end where the text ends, each as a count of characters."""
+    offsets = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+    offsets[-1] -= 1
+    return offsets
 
 
 def decode(data: bytes, side: str) -> str:
@@ -106,15 +147,15 @@ def parse(text: str) -> list[ast.stmt] | None:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """No warnings of the parser (a filter could make errors of them), and no search for cycles: trees have none."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+    with _PARSING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        collects = gc.isenabled()
+        gc.disable()
+        try:
             yield
-    finally:
-        if collects:
-            gc.enable()
+        finally:
+            if collects:
+                gc.enable()
 
 
 def _remove_docstrings(statements: Sequence[ast.stmt]) -> None:

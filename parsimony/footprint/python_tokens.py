@@ -14,6 +14,7 @@ import token
 import tokenize
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import Lock
 
 from parsimony.errors import InputError
 
@@ -30,6 +31,9 @@ _MOST_WORK = 40_000_000_000
 
 _DEPTH = 100_000
 """Frames for rendering: a tree as deep as the parser allows takes some of them for each level."""
+
+
+_DEEP = Lock()
 
 
 def render(statements: Sequence[ast.stmt], *, opens: bool) -> str:
@@ -61,12 +65,13 @@ def render(statements: Sequence[ast.stmt], *, opens: bool) -> str:
 @contextmanager
 def _deep() -> Iterator[None]:
     """More frames for functions of Python. They take none of the stack of C."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, _DEPTH))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
+    with _DEEP:
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, _DEPTH))
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(limit)
 
 
 def tokens(text: str) -> list[str]:

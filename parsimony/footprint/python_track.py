@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import platform
 import sys
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Lock
@@ -13,9 +15,9 @@ from parsimony.errors import InputError
 from parsimony.footprint.align import Edits, align
 from parsimony.footprint.labels import Labels
 from parsimony.footprint.python_change import Change, compare
-from parsimony.footprint.python_source import PythonSource, decode, read, unify_line_ends, without_mark
+from parsimony.footprint.python_source import Memo, PythonSource, decode, is_text, read, unify_line_ends, without_mark
 from parsimony.footprint.python_tokens import render, rendered_tokens, tokens
-from parsimony.footprint.python_units import Handlers, handlers_v1, walk
+from parsimony.footprint.python_units import Handlers, Units, handlers_v1, walk
 from parsimony.footprint.python_units_v2 import handlers_v2
 from parsimony.footprint.tracks import FileChange
 
@@ -93,7 +95,9 @@ class PythonTrack:
         change = compare(source, new)
         if change is None:
             return _lexical(source.text, unify_line_ends(new))
-        return self._structural(change, with_tokens=tokens)
+        with source.memo.lock:
+            source.memo.bound()
+            return self._structural(source, change, with_tokens=tokens)
 
     def _texts(self, before: bytes, after: bytes) -> tuple[str, str]:
         """A mark at the start of the old text is in none of the two: a patch is applied to the text without it."""
@@ -101,27 +105,63 @@ class PythonTrack:
         plain = without_mark(old)
         return plain, without_mark(new) if self.marks or plain is not old else new
 
-    def _structural(self, change: Change, *, with_tokens: bool) -> FileChange:
+    def _structural(self, source: PythonSource, change: Change, *, with_tokens: bool) -> FileChange:
         if not change.before and not change.after:
             return FileChange(_NONE, _NONE, _NONE if with_tokens else None, 0, 0, changed=False)
-        labels = Labels()
-        old = walk(change.before, labels, self.handlers)
-        new = walk(change.after, labels, self.handlers)
+        reading = _Reading(source.memo, self.handlers, frozenset(map(id, change.before)))
+        old, new = reading.units(change.before), reading.units(change.after)
+        labels = source.memo.labels
         units = align(old.labels, new.labels)
-        blind = align(old.blind, new.blind) if units.total else _NONE
+        blind = align(labels.blind(old.labels), labels.blind(new.labels)) if units.total else _NONE
         lexical = None
         if with_tokens or not units.total:
-            old_text, new_text = (render(side, opens=change.opens) for side in (change.before, change.after))
-            lexical = _edits(rendered_tokens(old_text), rendered_tokens(new_text))
-        changed = units.total > 0 or (lexical is not None and lexical.total > 0)
+            lexical = align(
+                reading.tokens(change.before, opens=change.opens), reading.tokens(change.after, opens=change.opens)
+            )
         return FileChange(
             units,
             blind,
             lexical if with_tokens else None,
             new.nodes - old.nodes,
             new.branches - old.branches,
-            changed,
+            changed=units.total > 0 or (lexical is not None and lexical.total > 0),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Units and tokens of statements; what is made of those of the base (`kept`, by identity) is made once."""
+
+    memo: Memo
+    handlers: Handlers
+    kept: frozenset[int]
+
+    def units(self, statements: Sequence[ast.stmt]) -> Units:
+        labels: list[int] = []
+        nodes = branches = 0
+        for statement in statements:
+            known = self.memo.units.get(id(statement)) if id(statement) in self.kept else None
+            if known is None:
+                known = walk((statement,), self.memo.labels, self.handlers)
+                if id(statement) in self.kept:
+                    self.memo.units[id(statement)] = known
+            labels += known.labels
+            nodes += known.nodes
+            branches += known.branches
+        return Units(labels, nodes, branches)
+
+    def tokens(self, statements: Sequence[ast.stmt], *, opens: bool) -> list[int]:
+        numbers: list[int] = []
+        for index, statement in enumerate(statements):
+            key = id(statement), opens and index == 0 and is_text(statement)
+            known = self.memo.tokens.get(key) if key[0] in self.kept else None
+            if known is None:
+                text = render((statement,), opens=key[1])
+                known = list(map(self.memo.words.__getitem__, rendered_tokens(text)))
+                if key[0] in self.kept:
+                    self.memo.tokens[key] = known
+            numbers += known
+        return numbers
 
 
 def _lexical(before: str, after: str) -> FileChange:

@@ -40,15 +40,13 @@ class Units:
     """The units of some statements.
 
     Attributes:
-        labels: numbers of the labels, in source order.
-        blind: the same without identifiers and literals.
+        labels: numbers of the labels, in source order; `Labels.blind` gives them without identifiers and literals.
         nodes: how many nodes the trees of the statements have, as `ast.walk` counts them.
         branches: what the statements add to a cyclomatic number: functions, branches, loops, handlers, further operands
             of `and`/`or`, loops and filters of comprehensions, and cases that do not match everything.
     """
 
     labels: list[int]
-    blind: list[int]
     nodes: int
     branches: int
 
@@ -125,14 +123,13 @@ def walk(statements: Sequence[ast.stmt], labels: Labels, handlers: Handlers) -> 
 
 
 def _count(state: Walk, labels: Labels, nodes: int) -> Units:
-    blind = labels.blind(state.out)
     nodes += state.nodes
     branches = state.branches
-    for label, count in labels.count_kinds(blind).items():
+    for label, count in labels.count_kinds(state.out).items():
         kind = label[0] if isinstance(label, tuple) else label
         nodes += count * (_NODES[kind] if kind in _NODES else isinstance(kind, type) and issubclass(kind, ast.AST))
         branches += count * (kind in _BRANCHES)
-    return Units(state.out, blind, nodes, branches)
+    return Units(state.out, nodes, branches)
 
 
 _NODES: dict[object, int] = {

@@ -7,7 +7,9 @@ import platform
 import shutil
 import subprocess
 import sys
+import warnings
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from parsimony.footprint import (
     measure,
     measure_hunks,
     measure_patch,
+    python_source,
     source_sha256,
 )
 from parsimony.footprint.python_source import MAX_SOURCE_BYTES
@@ -262,3 +265,23 @@ def test_the_cache_is_bounded() -> None:
     assert cache.read("x = 1\n") is first
     cache.read("a = 'more than is held'\n")
     assert cache.read("x = 1\n") is first
+
+
+def test_threads_give_the_same_counts() -> None:
+    base = "".join(f"def f{n}(a):\n    return a + {n}\n" for n in range(40))
+    changed = [base.replace(f"+ {n}\n", f"- name{n}\n") for n in range(40)]
+    load_track("units-v1").cache.clear()  # type: ignore[attr-defined]
+    one_by_one = [measure({"a.py": (base.encode(), text.encode())}) for text in changed]
+    load_track("units-v1").cache.clear()  # type: ignore[attr-defined]
+    filters = list(warnings.filters)
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda text: measure({"a.py": (base.encode(), text.encode())}), changed))
+    assert together == one_by_one
+    assert list(warnings.filters) == filters
+
+
+def test_a_memo_that_has_too_much_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(python_source, "_MOST_LABELS", 3)
+    for number in range(3):
+        changed = b"x = 1\ny = %d\nz = 3\n" % number
+        assert measure({"a.py": (b"x = 1\ny = 9\nz = 3\n", changed)}).churn == 2

@@ -54,7 +54,7 @@ def whole(before: str, after: str) -> FileChange | None:
     lexical = align(old_tokens, new_tokens)
     return FileChange(
         align(old.labels, new.labels),
-        align(old.blind, new.blind),
+        align(labels.blind(old.labels), labels.blind(new.labels)),
         lexical,
         new.nodes - old.nodes,
         new.branches - old.branches,
