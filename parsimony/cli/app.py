@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from parsimony import __version__
+from parsimony.cli import published
 
 app = typer.Typer(
     name="parsimony",
@@ -88,11 +89,14 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
+    *,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    cache: published.Cache = None,
 ) -> None:
-    pass
+    context.obj = cache
 
 
 @app.command()
@@ -241,6 +245,10 @@ def export(
     from parsimony.cli import reading
 
     raise typer.Exit(reading.export(folder, format.value, out))
+
+
+app.command()(published.dataset)
+app.command()(published.analyze)
 
 
 @app.command()
