@@ -21,7 +21,7 @@ demo: $(VENV)/.demo ## grade the example tasks on this machine and show the scor
 	@$(BIN)/parsimony run configs/demo.yaml --out $(RUN)
 
 test: $(VENV)/.dev ## run the tests; those that need Docker, Ray or a cluster skip with a reason where it is not there
-	@$(BIN)/python -m pytest -m "not slow" $(PYTEST)
+	@$(BIN)/python -m pytest -m "not slow" --numprocesses 2 $(PYTEST)
 
 test-slow: $(VENV)/.dev ## the tests that take long: kills, power cuts, old Pythons, packages from registries
 	@$(BIN)/python -m pytest -m slow $(PYTEST)

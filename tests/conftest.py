@@ -1,6 +1,31 @@
-"""For all tests: property tests have no deadline, because a busy machine is no defect."""
+"""For all tests: property tests have no deadline, because a busy machine is no defect; and when tests run in several
+processes, those that look at one Docker Engine or share one Ray stay in one of them."""
 
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("parsimony", deadline=None)
 settings.load_profile("parsimony")
+
+TOGETHER = (
+    "tests/cluster/sandboxes/",
+    "tests/cluster/engines/",
+    "tests/cluster/runs/test_kill",
+    "tests/test_real_tasks",
+)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file at a time; the files of `TOGETHER` count as one."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduler(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return "together" if nodeid.startswith(TOGETHER) else nodeid.partition("::")[0]
+
+    return Scheduler(config, log)

@@ -176,7 +176,7 @@ def fault(doing: str, status: int | None, message: str) -> ParsimonyError:
         return SandboxUnavailable(f"{said}; is the Docker Engine up, and may this user talk to it?", retry_after=5.0)
     if "exec:" in lower and any(reason in lower for reason in _CANNOT_START):
         return PermanentError(f"the image cannot run the command: {said}")
-    if status == 404 and "no such container" in lower:
+    if (status == 404 and "no such container" in lower) or "rwlayer of container" in lower:  # being removed
         return Evicted(f"the container was removed by someone else while {said}")
     if "oci runtime" in lower or status >= 500 or status in {408, 409, 429}:
         return SandboxUnavailable(said, retry_after=5.0)

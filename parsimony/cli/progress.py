@@ -69,7 +69,8 @@ class Quiet:
 
 def describe_plan(plan: Plan, pending: int, rejected: int) -> str:
     """One line on what is ahead."""
-    text = f"{len(plan.units)} planned, {len(plan.work)} distinct executions, {pending} to do"
+    planned = f"{len(plan.units)} planned, " if plan.units else ""  # calibrating plans no candidates
+    text = f"{planned}{len(plan.work)} distinct executions, {pending} to do"
     return f"{text}; {rejected} input rows rejected" if rejected else text
 
 

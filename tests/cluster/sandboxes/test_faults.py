@@ -476,6 +476,7 @@ def test_a_name_that_stays_taken(engine: MemoryEngine, monkeypatch: pytest.Monke
         (429, "slow down", SandboxUnavailable),
         (409, "conflict", SandboxUnavailable),
         (404, "No such container: abc", Evicted),
+        (500, "RWLayer of container abc is unexpectedly nil", Evicted),
         (400, 'OCI runtime create failed: exec: "x": executable file not found in $PATH', PermanentError),
         (400, "OCI runtime create failed: cannot allocate memory", SandboxUnavailable),
         (400, "Minimum memory limit allowed is 6MB", PermanentError),

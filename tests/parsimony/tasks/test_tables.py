@@ -135,14 +135,14 @@ def test_one_object_with_a_key_twice_is_a_bad_row(tmp_path: Path) -> None:
     [
         ("t.jsonl", b"", "FILE: is empty"),
         ("t.jsonl", b" \n\n", "FILE: is empty"),
-        ("t.jsonl.gz", gzip.compress(b""), "FILE: is empty"),
+        ("t.jsonl.gz", gzip.compress(b"", mtime=0), "FILE: is empty"),
         ("t.json", b'[{"n": 1},\n {"n": 2}', "FILE:2: is not JSON: Expecting ',' delimiter at column 10"),
         ("t.json", b'[{"n": 1}, {"n": "\xff"}]', "FILE: is not UTF-8"),
         ("t.json", b'{\n "a": {\n', "FILE:3: is not JSON"),
         ("t.png", b"\x89PNG\r\n\x1a\n", "FILE: is no table; give JSON, JSON lines or Parquet"),
         ("t.csv", b"instance_id,patch\n", "FILE: is no table"),
-        ("t.jsonl.gz", gzip.compress(LINES.encode())[:-12], "FILE: is damaged gzip"),
-        ("t.gz", gzip.compress(LINES.encode())[:10] + b"\xff" * 40, "FILE: is damaged gzip"),
+        ("t.jsonl.gz", gzip.compress(LINES.encode(), mtime=0)[:-12], "FILE: is damaged gzip"),
+        ("t.gz", gzip.compress(LINES.encode(), mtime=0)[:10] + b"\xff" * 40, "FILE: is damaged gzip"),
         ("t.gz", b"\x1f\x8b\x07garbage", "FILE: is damaged gzip"),
     ],
 )
