@@ -4,14 +4,16 @@ A footprint is that of implementation files only. Tests, documentation, examples
 by their folders, generated and test files by their names. All of it is judged on the lower-cased path as it is written
 relative to the root of the repository, so that a verdict needs no file system.
 
-The tables are the published rules of the footprint (tracks `units-v1` and later).
+The tables of Python, JavaScript, TypeScript and Go are the published rules of the footprint. Those of Java, Rust, C and
+C++ are our own: what JavaScript and Go leave out, and what is common in these languages. Their test classes are told by
+capitals in the name as it is written (`FooTest.java`, not `Latest.java`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from parsimony.errors import InputError
@@ -36,7 +38,7 @@ class ScopeDecision:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """What a family of languages leaves out. Every text is in lower case."""
+    """What a family of languages leaves out. Every text is in lower case; only `spelled` sees the name as written."""
 
     suffixes: frozenset[str]
     wrong_suffix: str
@@ -45,6 +47,7 @@ class _Rules:
     prefixes: tuple[str, ...] = ()
     infixes: tuple[tuple[re.Pattern[str], str], ...] = ()
     endings: tuple[str, ...] = ()
+    spelled: tuple[tuple[re.Pattern[str], str], ...] = ()
     testing_root: bool = False
     django: bool = False
     root_files_are_scratch: bool = False
@@ -77,40 +80,106 @@ _PYTHON = _Rules(
 )
 
 
-def _curly(suffixes: str) -> _Rules:
-    """The rules that JavaScript, TypeScript and Go share."""
+_CURLY_FOLDERS = _FOLDERS | _folders({"js_test_or_coverage_dir": "__tests__ __mocks__ coverage"})
+_CURLY_ENDINGS = (".d.ts", ".d.mts", ".d.cts", ".pb.go", "_generated.go", ".min.js")
+
+
+def _curly(
+    suffixes: str,
+    *,
+    folders: Mapping[str, str] = _CURLY_FOLDERS,
+    names: str = "",
+    tests: str = "test|spec|bench|benchmark",
+    endings: tuple[str, ...] = _CURLY_ENDINGS,
+    spelled: str | None = None,
+) -> _Rules:
+    """The rules that JavaScript, TypeScript and Go share, and what another language has in their place."""
     return _Rules(
         suffixes=frozenset(suffixes.split()),
         wrong_suffix="other_language_suffix",
-        folders=_FOLDERS | _folders({"js_test_or_coverage_dir": "__tests__ __mocks__ coverage"}),
+        folders=folders,
+        names=frozenset(names.split()),
         prefixes=("test_", "test.", "conftest.", "_vendor"),
         infixes=(
-            (re.compile(r"[._-](?:test|spec|bench|benchmark)\."), "file_name_test_infix"),
+            (re.compile(rf"[._-](?:{tests})\."), "file_name_test_infix"),
             (re.compile(r"[._-]generated\."), "file_name_generated_infix"),
         ),
-        endings=(".d.ts", ".d.mts", ".d.cts", ".pb.go", "_generated.go", ".min.js"),
+        endings=endings,
+        spelled=((re.compile(spelled), "file_name_test_class"),) if spelled else (),
     )
 
 
+def _more(groups: Mapping[str, str]) -> Mapping[str, str]:
+    return _CURLY_FOLDERS | _folders(groups)
+
+
 _SCRIPT = _curly(".js .jsx .mjs .cjs .ts .tsx .mts .cts")
-_RULES = MappingProxyType({"python": _PYTHON, "javascript": _SCRIPT, "typescript": _SCRIPT, "go": _curly(".go")})
+_TEST_WORDS = "test|tests|unittest|unittests|spec|bench|benchmark"
+_NATIVE_FOLDERS = _more(
+    {
+        "test_dir": "unittest unittests testing googletest gtest",
+        "vendored_dir": "thirdparty 3rdparty",
+        "examples_or_benchmarks_dir": "bench",
+    }
+)
+_NATIVE_ENDINGS = (".pb.h", ".pb.c", ".pb.cc", ".tab.c", ".tab.h", ".yy.c")
+_NATIVE_TESTS = r"(?:^|[a-z0-9])(?:UnitTests?|Tests?|Benchmarks?)\.[A-Za-z+]+$"
+_RULES = MappingProxyType(
+    {
+        "python": _PYTHON,
+        "javascript": _SCRIPT,
+        "typescript": _SCRIPT,
+        "go": _curly(".go"),
+        "java": _curly(
+            ".java",
+            folders=_more(
+                {
+                    "test_dir": "androidtest integrationtest testfixtures",
+                    "examples_or_benchmarks_dir": "jmh samples",
+                    "build_or_environment_dir": "target .gradle .mvn",
+                }
+            ),
+            tests=_TEST_WORDS,
+            endings=(),
+            spelled=r"^(?:Test|Tests)\.java$|^Test[A-Z].*\.java$|[a-z0-9](?:Tests?|TestCase|IT|Benchmark)\.java$",
+        ),
+        "rust": _curly(
+            ".rs",
+            folders=_more({"examples_or_benchmarks_dir": "benches", "build_or_environment_dir": "target"}),
+            names="test.rs tests.rs build.rs",
+            tests=_TEST_WORDS,
+            endings=(),
+        ),
+        "c": _curly(
+            ".c .h", folders=_NATIVE_FOLDERS, tests=_TEST_WORDS, endings=_NATIVE_ENDINGS, spelled=_NATIVE_TESTS
+        ),
+        "cpp": _curly(
+            ".cc .cpp .cxx .c++ .h .hh .hpp .hxx .h++ .inl .ipp .tpp",
+            folders=_NATIVE_FOLDERS,
+            tests=_TEST_WORDS,
+            endings=_NATIVE_ENDINGS,
+            spelled=_NATIVE_TESTS,
+        ),
+    }
+)
 _NUMBERED = re.compile(r"[0-9]{4,}_")
 
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """A path in lower case: its folders and the name of its file."""
+    """A path in lower case: its folders and the name of its file, which is also kept as it is written."""
 
     folders: tuple[str, ...]
     name: str
-    suffix: str = field(default="")
+    suffix: str = ""
+    spelled: str = ""
 
     @classmethod
     def of(cls, path: str) -> _Path:
         parts = [part for part in path.lower().split("/") if part not in ("", ".")]
         name = parts.pop() if parts else ""
         dot = name.rfind(".")
-        return cls(tuple(parts), name, name[dot:] if 0 < dot < len(name) - 1 else "")
+        return cls(tuple(parts), name, name[dot:] if 0 < dot < len(name) - 1 else "", path.rpartition("/")[2])
 
 
 def languages() -> tuple[str, ...]:
@@ -141,7 +210,7 @@ def classify(path: str, *, language: str = "python", new_file: bool = False) -> 
     if parts.suffix not in rules.suffixes:
         return ScopeDecision(in_scope=False, reason=rules.wrong_suffix)
     reason, exception = _folder_rule(parts, rules)
-    reason = reason or _name_rule(parts.name, rules)
+    reason = reason or _name_rule(parts, rules)
     if reason is None and new_file and rules.root_files_are_scratch and "/" not in path:
         reason = "new_root_file"
     if reason is not None:
@@ -176,12 +245,16 @@ def _django(parts: _Path, folder: str) -> str | None:
     return None
 
 
-def _name_rule(name: str, rules: _Rules) -> str | None:
+def _name_rule(parts: _Path, rules: _Rules) -> str | None:
+    name = parts.name
     if name in rules.names:
         return "file_name_exact"
     if name.startswith(rules.prefixes):
         return "file_name_prefix"
     for pattern, reason in rules.infixes:
         if pattern.search(name):
+            return reason
+    for pattern, reason in rules.spelled:
+        if pattern.search(parts.spelled):
             return reason
     return "file_name_suffix" if name.endswith(rules.endings) else None

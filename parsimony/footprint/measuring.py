@@ -10,20 +10,22 @@ from parsimony.footprint.align import Edits
 from parsimony.footprint.generated import is_generated
 from parsimony.footprint.model import Footprint, Mode
 from parsimony.footprint.provenance import provenance
-from parsimony.footprint.tracks import FileChange, Track, load_track
+from parsimony.footprint.tracks import Dialects, FileChange, Track, load_track
 from parsimony.patches import PatchResult, apply, hunks
 from parsimony.patches.application import Counts, Files
 from parsimony.scope import classify
 
 DEFAULT_TRACK = "units-v1"
-_PLAIN_TRACKS = frozenset({DEFAULT_TRACK})
+"""The default track of Python; that of another language is the first of its `track_names`."""
+
+_PLAIN_TRACKS = frozenset({DEFAULT_TRACK, "typescript-compiler-units-v1", "tree-sitter-units-v1"})
 """Tracks whose published numbers rest on the published rules for patches (`parsimony.patches.plain`)."""
 
 
 def measure(
     files: Mapping[str, tuple[bytes | None, bytes | None]],
     *,
-    track: str = DEFAULT_TRACK,
+    track: str | None = None,
     language: str = "python",
     tokens: bool = True,
 ) -> Footprint:
@@ -32,7 +34,7 @@ def measure(
     Args:
         files: path -> (content before, content after); None where there is no file. Files that are not named do not
             change.
-        track: the rules for coding units; see `docs/footprint.md`.
+        track: the rules for coding units; see `docs/footprint.md`. None is the default one of the language.
         tokens: count tokens as well; without them it takes less time, and their fields are None.
 
     Raises:
@@ -58,14 +60,15 @@ def measure_patch(
     files: Files,
     patch: bytes,
     *,
-    track: str = DEFAULT_TRACK,
+    track: str | None = None,
     language: str = "python",
     tokens: bool = True,
 ) -> Footprint:
     """The footprint of a patch against the exact files that it was made for.
 
-    Track `units-v1` has the published rules for patches: renames, modes and quoted names of files that count are
-    errors. Other tracks take these, and a renamed file is compared with what it was.
+    Track `units-v1` and the published ones of other languages have the published rules for patches: renames, modes and
+    quoted names of files that count are errors. Other tracks take these, and a renamed file is compared with what it
+    was.
 
     Args:
         files: path -> content before, or a function that gives it (None: no such file), for files that count.
@@ -74,13 +77,13 @@ def measure_patch(
         InputError: as `measure` does, or the patch is malformed or does not apply; `row` is its line.
     """
     rules = load_track(track, language=language)
-    strict = track not in _PLAIN_TRACKS
+    strict = rules.name not in _PLAIN_TRACKS
     result = apply(files, patch, mode="strict" if strict else "measure", counts=_counts(language))
     return _of_result(result, rules, tokens=tokens).footprint("full_file", result.offset_hunks)
 
 
 def measure_hunks(
-    patch: bytes, *, track: str = DEFAULT_TRACK, language: str = "python", tokens: bool = True
+    patch: bytes, *, track: str | None = None, language: str = "python", tokens: bool = True
 ) -> Footprint:
     """An estimate from the lines of the hunks alone, where the files are not at hand: mode `patch_only`.
 
@@ -127,7 +130,8 @@ class _Sums:
             if before and is_generated(self.rules.text(before, "before"), language=self.rules.language):
                 self.exclusions.append((path, "generated_header"))
                 return
-            self.changes[path] = self.rules.compare(before, after, tokens=self.tokens)
+            rules = self.rules.dialect(path) if isinstance(self.rules, Dialects) else self.rules
+            self.changes[path] = rules.compare(before, after, tokens=self.tokens)
         except InputError as error:
             raise error.at(file=path) from None
 

@@ -211,7 +211,7 @@ def test_the_source_hash_is_that_of_the_files_also_from_an_archive(tmp_path: Pat
     root = Path(parsimony.__file__).parent
     archive = tmp_path / "parsimony.zip"
     with zipfile.ZipFile(archive, "w") as packed:
-        for path in sorted(root.rglob("*.py")):
+        for path in sorted([*root.rglob("*.py"), *root.rglob("*.cjs")]):
             packed.write(path, Path("parsimony") / path.relative_to(root))
     done = subprocess.run(
         [sys.executable, "-c", "import parsimony.footprint as f; print(f.__file__, f.source_sha256())"],

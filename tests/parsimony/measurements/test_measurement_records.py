@@ -179,5 +179,5 @@ def test_tracks_name_their_parsers() -> None:
         "unit_version": "typescript-compiler-units-v1",
         "versions": {"typescript": "5.9.3"},
     }
-    with pytest.raises(InputError, match="is 'rust'"):
-        track_of("rust")
+    with pytest.raises(InputError, match="is 'fortran'"):
+        track_of("fortran")

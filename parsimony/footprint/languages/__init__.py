@@ -1,0 +1,1 @@
+"""Tracks of languages other than Python: their parsers are optional dependencies, loaded when a track is asked for."""
