@@ -45,7 +45,7 @@ def download(fetcher: Fetcher, places: Places) -> bytes:
         url = places.page(offset)
         fetcher.observer.stage(f"rows {offset + 1} to {offset + PAGE} of SWE-bench Verified")
         try:
-            rows += _rows(fetcher.get(url))
+            rows += page_rows(fetcher.get(url))
         except InputError as error:
             raise error.at(file=url) from None
     ids = {row.get("instance_id") for row in rows}
@@ -55,7 +55,12 @@ def download(fetcher: Fetcher, places: Places) -> bytes:
     return "".join(json.dumps(row, sort_keys=True) + "\n" for row in rows).encode()
 
 
-def _rows(data: bytes) -> list[Mapping[str, object]]:
+def page_rows(data: bytes) -> list[Mapping[str, object]]:
+    """The rows of one page of the rows API.
+
+    Raises:
+        InputError: it is no such page, or has shortened cells.
+    """
     value = strict_json.loads(data)
     listed = value.get("rows") if isinstance(value, dict) else None
     if not isinstance(listed, list):

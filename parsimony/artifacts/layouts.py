@@ -172,7 +172,7 @@ class _Importer:
         probe = min(resolved, default=None) or min(categories, default=None)
         try:
             told = scalars(metadata)
-            logs, source = self._logs(told, probe)
+            logs, source, listings = self._logs(told, probe)
         except InputError as error:
             raise error.at(file=metadata_url) from None
         return Submission(
@@ -182,6 +182,7 @@ class _Importer:
             patch_url=f"{logs}/{{task}}/patch.diff",
             provenance={
                 "layout": "mini-swe-agent",
+                "listing_urls": listings,
                 "logs_source": source,
                 "logs_url": logs,
                 "metadata_sha256": sha256(metadata),
@@ -191,28 +192,30 @@ class _Importer:
             },
         )
 
-    def _logs(self, told: dict[str, str], probe: str | None) -> tuple[str, str]:
-        """The address of the folder of logs, and where it was learned."""
+    def _logs(self, told: dict[str, str], probe: str | None) -> tuple[str, str, list[str]]:
+        """The address of the folder of logs, where it was learned, and the listings that were asked for."""
         stated = told.get("assets.logs")
         if stated is None and (trajectories := told.get("assets.trajs")) is not None:
             stated = re.sub(r"/trajs/?$", "/logs", trajectories)
         repo = told.get("assets.repo")
         if repo is not None and (stated is None or not stated.startswith("s3:")):
-            return self.places.file(*_in_repository(repo, stated or "logs", told)), "repository"
+            return self.places.file(*_in_repository(repo, stated or "logs", told)), "repository", []
         if stated is None or not stated.startswith(_BUCKET):
             mend = f"only folders of {_BUCKET} and repositories of GitHub are supported"
             raise InputError(f"names no folder of logs that can be read: {stated}", mend=mend, field="assets.logs")
         folder = stated.removeprefix(_BUCKET).rstrip("/")
         standard = f"bash-only/{self.name}/logs"
+        if probe is None or folder == standard:
+            return self.places.stored(folder), "metadata", []
         # Some submissions name a folder that was moved; the standard one is taken only where it has this task.
-        moved = probe is not None and folder != standard and not self._has_logs(folder, probe)
-        if moved and probe is not None and self._has_logs(standard, probe):
-            return self.places.stored(standard), "standard"
-        return self.places.stored(folder), "metadata"
+        listings = [self.places.listing(f"{one}/{probe}/") for one in (folder, standard)]
+        if not self._has_objects(listings[0]) and self._has_objects(listings[1]):
+            return self.places.stored(standard), "standard", listings
+        return self.places.stored(folder), "metadata", listings
 
-    def _has_logs(self, folder: str, task: str) -> bool:
+    def _has_objects(self, url: str) -> bool:
         try:
-            return b"<Key>" in self.fetcher.get(self.places.listing(f"{folder}/{task}/"))
+            return b"<Key>" in self.fetcher.get(url)
         except Offline:
             return True  # nobody can look, and what is stated is the best guess
         except NotThere:

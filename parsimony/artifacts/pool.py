@@ -19,7 +19,7 @@ from parsimony.artifacts.examine import ERROR, Attempt, Finding, examine
 from parsimony.artifacts.observer import Quiet
 from parsimony.artifacts.places import Places
 
-DIED: Final = "WorkerDied: the process that measured it was killed, alone as well (out of memory, or a crash)"
+DIED: Final = "WorkerDied: the process that measured it was killed, twice (out of memory, or a crash)"
 
 _AHEAD: Final = 4
 """Attempts in flight per worker, so that a large patch does not leave the others idle."""
@@ -28,8 +28,8 @@ _AHEAD: Final = 4
 def examine_all(attempts: Iterable[Attempt], fetcher: Fetcher, places: Places, *, workers: int) -> Iterator[Finding]:
     """The finding of each attempt, in their order.
 
-    With one worker everything happens in this process. With more, a process that dies takes no finding along: what it
-    had in hand is examined again, one attempt a process, and only an attempt that kills its own process is an error.
+    With one worker everything happens in this process. With more, a process that dies takes no finding along: what was
+    in hand is examined again, one attempt at a time, and only an attempt that kills a process alone is an error.
     """
     if workers == 1:
         for attempt in attempts:
@@ -58,7 +58,7 @@ def examine_all(attempts: Iterable[Attempt], fetcher: Fetcher, places: Places, *
             return
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
-        yield from map(job.alone, suspects)
+        yield from _one_by_one(job, suspects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,20 @@ class _Job:
     def __call__(self, attempt: Attempt) -> Finding:
         return examine(attempt, self.fetcher, self.places)
 
-    def alone(self, attempt: Attempt) -> Finding:
-        with _start(1) as pool:
+
+def _one_by_one(job: _Job, suspects: Iterable[Attempt]) -> Iterator[Finding]:
+    """With one attempt in flight, it is the one that killed its process."""
+    pool = _start(1)
+    try:
+        for attempt in suspects:
             try:
-                return pool.submit(self, attempt).result()
+                yield pool.submit(job, attempt).result()
             except BrokenProcessPool:
-                return Finding(ERROR, DIED)
+                yield Finding(ERROR, DIED)
+                pool.shutdown()
+                pool = _start(1)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _start(workers: int) -> ProcessPoolExecutor:

@@ -105,9 +105,16 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+class Server(ThreadingHTTPServer):
+    """Clients that go away, as killed ones do, are no news."""
+
+    def handle_error(self, *_: object) -> None:
+        pass
+
+
 @pytest.fixture
 def site() -> Iterator[Site]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {}))
+    server = Server(("127.0.0.1", 0), type("Bound", (Handler,), {}))
     found = Site(server)
     server.RequestHandlerClass.site = found  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)

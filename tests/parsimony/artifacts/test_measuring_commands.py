@@ -51,9 +51,7 @@ def test_dataset(filled: Path) -> None:
     assert json.loads(lines[42]) == {"instance_id": "t42", "patch": "é"}
 
 
-@pytest.mark.parametrize(
-    "words", [("--cache", ".parsimony-cache", "analyze"), ("analyze", "--cache", ".parsimony-cache")]
-)
+@pytest.mark.parametrize("words", [("--cache", "kept", "analyze"), ("analyze", "--cache", "kept")])
 def test_analyze(filled: Path, words: tuple[str, ...]) -> None:
     (filled / ".parsimony-cache").rename(filled / "kept")
     done = run(filled, *words, "20250101_agent", "--dataset", "dataset.jsonl", "--offline")
