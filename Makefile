@@ -12,7 +12,7 @@ export PYTHON
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt
 SOURCES := parsimony cluster tests benchmarks scripts
 
-.PHONY: help demo test test-slow check lint format types layers dependencies examples clean
+.PHONY: help demo node test test-slow check lint format types layers dependencies examples clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,8 @@ dependencies: $(VENV)/.dev ## the table of dependencies against pyproject.toml a
 examples: $(VENV)/.dev ## build the example tasks again, by running their tests
 	@$(BIN)/python scripts/build_examples.py
 
+node: $(VENV)/.node ## the parser of JavaScript and TypeScript; needs Node.js and npm
+
 clean: ## remove the environment, caches and the demo's run
 	rm -rf $(VENV) $(RUN) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -69,4 +71,9 @@ $(VENV)/.demo: $(VENV)/.backend pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/.demo
 	@echo "installing what development needs"
 	@$(INSTALL) --no-build-isolation --editable ".[cluster,languages,report,dev]"
+	@touch $@
+
+$(VENV)/.node: $(VENV)/.python parsimony/footprint/languages/node/package-lock.json
+	@mkdir -p $(VENV)/node && cp parsimony/footprint/languages/node/package.json parsimony/footprint/languages/node/package-lock.json $(VENV)/node
+	@npm ci --prefix $(VENV)/node --ignore-scripts --no-audit --no-fund --silent
 	@touch $@
