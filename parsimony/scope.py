@@ -123,7 +123,7 @@ _NATIVE_FOLDERS = _more(
     }
 )
 _NATIVE_ENDINGS = (".pb.h", ".pb.c", ".pb.cc", ".tab.c", ".tab.h", ".yy.c")
-_NATIVE_TESTS = r"(?:^|[a-z0-9])(?:UnitTests?|Tests?|Benchmarks?)\.[A-Za-z+]+$"
+_NATIVE_TESTS = r"(?:^|[A-Za-z0-9])(?:UnitTests?|Tests?|Benchmarks?)\.[A-Za-z+]+$"
 _RULES = MappingProxyType(
     {
         "python": _PYTHON,
@@ -141,7 +141,7 @@ _RULES = MappingProxyType(
             ),
             tests=_TEST_WORDS,
             endings=(),
-            spelled=r"^(?:Test|Tests)\.java$|^Test[A-Z].*\.java$|[a-z0-9](?:Tests?|TestCase|IT|Benchmark)\.java$",
+            spelled=r"^(?:Test|Tests)\.java$|^Test[A-Z].*\.java$|[A-Za-z0-9](?:Tests?|TestCase|Benchmark)\.java$|[a-z0-9]IT\.java$",
         ),
         "rust": _curly(
             ".rs",

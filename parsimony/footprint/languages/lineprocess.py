@@ -11,6 +11,9 @@ from collections.abc import Callable
 from threading import Lock
 
 _READ = 1 << 20
+_LOOK_SECONDS = 0.5
+_PATIENCE = 10.0
+"""How many times longer than its processor time a program may take by the clock: others may want the machine too."""
 
 
 class Ended(Exception):
@@ -36,10 +39,13 @@ class LineProcess:
         os.register_at_fork(after_in_child=self._forget)
 
     def ask(self, line: bytes, seconds: float) -> bytes:
-        """The answer to a line, both without a line feed in between and with one at the end.
+        """The answer to a line, both with a line feed at the end and none before.
 
         A program that ends instead of answering is asked once more after a new start: it may have been killed from
         outside.
+
+        Args:
+            seconds: processor time that the program may take, so that the outcome does not depend on what else runs.
 
         Raises:
             TimeoutError: no answer in time; the program was killed.
@@ -49,7 +55,7 @@ class LineProcess:
             for _ in range(2):
                 process = self._running()
                 try:
-                    return self._exchange(process, line, time.monotonic() + seconds)
+                    return self._exchange(process, line, seconds)
                 except (EOFError, BrokenPipeError):
                     self._end()
                 except BaseException:  # also an interrupt: what comes late would be taken for the next answer
@@ -69,20 +75,22 @@ class LineProcess:
             self._process = self._start()
         return self._process
 
-    def _exchange(self, process: subprocess.Popen[bytes], line: bytes, deadline: float) -> bytes:
+    def _exchange(self, process: subprocess.Popen[bytes], line: bytes, seconds: float) -> bytes:
         assert process.stdin is not None
         assert process.stdout is not None
         to, back = process.stdin.fileno(), process.stdout.fileno()
         os.set_blocking(to, False)
+        deadline = time.monotonic() + _PATIENCE * seconds
+        spent = _processor_seconds(process.pid)
         unsent, answer = memoryview(line), bytearray()
         with selectors.DefaultSelector() as selector:
             selector.register(to, selectors.EVENT_WRITE)
             selector.register(back, selectors.EVENT_READ)
             while not answer.endswith(b"\n"):
-                left = deadline - time.monotonic()
-                if left <= 0:
+                late = time.monotonic() > deadline or _processor_seconds(process.pid) - spent > seconds
+                if late:
                     raise TimeoutError
-                for key, _ in selector.select(left):
+                for key, _ in selector.select(_LOOK_SECONDS):
                     if key.fd == to:
                         unsent = unsent[os.write(to, unsent) :]
                         if not unsent:
@@ -107,6 +115,14 @@ class LineProcess:
         if process is not None:
             _close(process)
             process.returncode = 0
+
+
+def _processor_seconds(pid: int) -> float:
+    """What a process has used, by the clock that Linux keeps for it (`clock_getcpuclockid`)."""
+    try:
+        return time.clock_gettime((~pid << 3) | 2)
+    except OSError:  # it ended; what it wrote before may still be there to read
+        return 0.0
 
 
 def _read(descriptor: int) -> bytes:

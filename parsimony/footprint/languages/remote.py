@@ -14,7 +14,7 @@ from parsimony.footprint.languages.lineprocess import Ended, LineProcess
 from parsimony.footprint.tracks import Sequence
 
 FILE_SECONDS = 60.0
-"""How long both sides of a file may take, the start of the parser included."""
+"""Processor time that both sides of a file may take, the start of the parser included."""
 
 _SIDES = ("before", "after")
 

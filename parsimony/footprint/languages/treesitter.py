@@ -30,7 +30,7 @@ from parsimony.footprint.labels import Labels
 from parsimony.footprint.languages.grammars import FALLBACKS, GRAMMARS, Grammar
 
 PARSE_SECONDS = 10.0
-"""How long the parser may take for one side of a file."""
+"""Processor time that the parser may take for one side of a file."""
 
 MEMORY_BYTES = 2 << 30
 """Most address space of the process."""
@@ -93,12 +93,12 @@ def _read(grammar: Grammar, data: bytes, labels: Labels, words: Labels | None) -
 
 def _parse(language: Language, data: bytes) -> Tree:
     """The tree. The parser is fed in chunks, and told that the file ends once its time is up."""
-    deadline = time.monotonic() + PARSE_SECONDS
+    deadline = time.process_time() + PARSE_SECONDS
     late = False
 
     def chunk(offset: int, _: Point) -> bytes:
         nonlocal late
-        late = late or time.monotonic() > deadline
+        late = late or time.process_time() > deadline
         return b"" if late else data[offset : offset + _CHUNK]
 
     tree = Parser(language).parse(chunk)
