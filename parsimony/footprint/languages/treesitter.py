@@ -20,6 +20,7 @@ import json
 import resource
 import sys
 import time
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -86,9 +87,7 @@ def _read(grammar: Grammar, data: bytes, labels: Labels, words: Labels | None) -
         wrong = _first_error(root)
         missing = f", {wrong.type} is missing" if wrong.is_missing else ""
         raise _Refused("syntax error" + missing, _line(data, wrong.start_byte))
-    units, nodes, branches = _units(root, data, grammar, labels)
-    tokens = None if words is None else _tokens(root, data, grammar, words)
-    return {"units": units, "tokens": tokens, "nodes": nodes, "branches": branches}
+    return _walk(root, data, grammar, labels, words)
 
 
 def _parse(language: Language, data: bytes) -> Tree:
@@ -122,12 +121,14 @@ def _first_error(root: Node) -> Node:
     return node
 
 
-def _units(root: Node, data: bytes, grammar: Grammar, labels: Labels) -> tuple[list[int], int, int]:
-    """Labels of units in source order, the number of named nodes, and that of branches.
+def _walk(root: Node, data: bytes, grammar: Grammar, labels: Labels, words: Labels | None) -> dict[str, Any]:
+    """Units and tokens in source order, the number of named nodes, and that of branches.
 
-    Without recursion: a chain of operators is a tree as deep as it is long.
+    A token is what is written, without punctuation and comments; equal words are different tokens where they mean
+    another thing. Without recursion: a chain of operators is a tree as deep as it is long.
     """
     units: list[int] = []
+    tokens: list[int] | None = None if words is None else []
     nodes = branches = 0
     end = labels[_END_BLOCK]
     stack: list[Node | None] = [root]
@@ -136,44 +137,48 @@ def _units(root: Node, data: bytes, grammar: Grammar, labels: Labels) -> tuple[l
         if node is None:
             units.append(end)
             continue
-        kind, children = node.type, node.children
-        nodes += 1
-        if kind in grammar.branches and _text(children[0], data) not in FALLBACKS:
-            branches += 1
-        elif kind in grammar.logical:
-            branches += sum(child.type in _LOGICAL for child in children)
-        if kind in grammar.blocks:
-            stack.append(None)
-        named = [child for child in children if child.is_named and child.type not in grammar.comments]
-        if kind in grammar.literals or not children:
-            nodes += len(named)
-            label: tuple[object, ...] = ((kind,), _text(node, data))
-        else:
-            words = [_text(child, data) for child in children if not child.is_named]
-            label = ((kind, *(word for word in words if word not in _PUNCTUATION)),)
-            stack.extend(reversed(named))
-        if kind not in grammar.wrappers:
-            units.append(labels[label])
-    return units, nodes, branches
-
-
-def _tokens(root: Node, data: bytes, grammar: Grammar, numbers: Labels) -> list[int]:
-    """What is written, without punctuation and comments. Equal words are different tokens where they mean another."""
-    tokens: list[int] = []
-    stack = [root]
-    while stack:
-        node = stack.pop()
         kind = node.type
         if kind in grammar.comments:
             continue
         children = node.children
-        if children and kind not in grammar.literals:
-            stack.extend(reversed(children))
+        whole = not children or kind in grammar.literals
+        if whole and words is not None and tokens is not None:
+            text = _text(node, data)
+            if text not in _PUNCTUATION and text not in grammar.silent:
+                tokens.append(words[(kind, text)])
+        if not node.is_named:
             continue
-        text = _text(node, data)
-        if text not in _PUNCTUATION and text not in grammar.silent:
-            tokens.append(numbers[(kind, text)])
-    return tokens
+        nodes += 1
+        branches += _branches(kind, children, data, grammar)
+        if kind in grammar.blocks:
+            stack.append(None)
+        if whole:
+            nodes += sum(child.is_named for child in children)
+            label: tuple[object, ...] = ((kind,), _text(node, data))
+        else:
+            label = ((kind, *_words(children, data)),)
+            stack.extend(reversed(children))
+        if kind not in grammar.wrappers:
+            units.append(labels[label])
+    return {"units": units, "tokens": tokens, "nodes": nodes, "branches": branches}
+
+
+def _words(children: list[Node], data: bytes) -> Iterator[bytes]:
+    """What the grammar does not name: operators, keywords and modifiers, as they are written."""
+    for child in children:
+        if not child.is_named:
+            word = _text(child, data)
+            if word not in _PUNCTUATION:
+                yield word
+
+
+def _branches(kind: str, children: list[Node], data: bytes, grammar: Grammar) -> int:
+    """What a node adds to the cyclomatic proxy."""
+    if kind in grammar.branches:
+        return int(_text(children[0], data) not in FALLBACKS)
+    if kind in grammar.logical:
+        return sum(child.type in _LOGICAL for child in children)
+    return 0
 
 
 def _text(node: Node, data: bytes) -> bytes:
