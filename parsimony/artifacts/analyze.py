@@ -23,7 +23,7 @@ from parsimony.artifacts.records import Identity, Publication, record, to_line
 from parsimony.artifacts.resume import Measurement, reopen
 from parsimony.artifacts.submission import Submission, shows_failure
 from parsimony.errors import InputError
-from parsimony.footprint import DEFAULT_TRACK
+from parsimony.footprint import load_track
 from parsimony.measurements import PYTHON
 
 DEFAULT_OUTPUT: Final = Path("results.jsonl")
@@ -40,6 +40,7 @@ class Request:
         ref: commit, branch or tag of the published results.
         patch_only: estimate from hunks, without base files.
         workers: processes that measure.
+        track: rules of measurement; None = the first of the dataset's language.
     """
 
     submissions: Sequence[str] = ()
@@ -51,7 +52,7 @@ class Request:
     patch_only: bool = False
     resume: bool = False
     workers: int = 1
-    track: str = DEFAULT_TRACK
+    track: str | None = None
 
 
 def analyze(request: Request, fetcher: Fetcher, places: Places) -> Counter[str]:
@@ -64,7 +65,7 @@ def analyze(request: Request, fetcher: Fetcher, places: Places) -> Counter[str]:
     """
     _check(request)
     tasks, language = dataset.read(request.dataset) if request.dataset is not None else (None, PYTHON)
-    rules = Rules(request.track, language, request.patch_only)
+    rules = Rules(load_track(request.track, language=language).name, language, request.patch_only)
     identity = Identity.current(rules)
     submissions = _import(request, tasks, fetcher, places)
     _check_tasks(request, submissions, tasks)

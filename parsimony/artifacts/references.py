@@ -9,19 +9,22 @@ from parsimony.artifacts import dataset
 from parsimony.artifacts.cache import Cache
 from parsimony.artifacts.examine import encode
 from parsimony.artifacts.places import PAGE, Places
-from parsimony.artifacts.submission import read_predictions
+from parsimony.artifacts.recorded import RecordedPatches
 from parsimony.measurements import Record
 from parsimony.patches import parse
 
 
 @dataclass(slots=True)
 class References:
-    """Finds URLs for records. What was read of the cache is kept, so that each predictions file is read once."""
+    """Finds URLs for records."""
 
     cache: Cache
     places: Places
-    _predictions: dict[str, dict[str, str]] = field(default_factory=dict)
+    _patches: RecordedPatches = field(init=False)
     _human: dict[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        self._patches = RecordedPatches(self.cache)
 
     def urls(self, records: Sequence[Record]) -> list[str]:
         """Every URL that the records rest on, sorted; whether it is in the cache or not."""
@@ -43,7 +46,7 @@ class References:
     def _paths(self, record: Record) -> set[str]:
         """Paths that either patch names. Which of them were read, the cache knows."""
         found: set[str] = set()
-        for patch in (self._patch(record), self._human_patch(record.task_id)):
+        for patch in (self._patches.of(record), self._human_patch(record.task_id)):
             for file in parse(patch).files if patch is not None else ():
                 for path in (file.old_path, file.new_path):
                     if path is not None:
@@ -51,19 +54,6 @@ class References:
         if record.metrics is not None:
             found.update(record.metrics.touched_files)
         return found
-
-    def _patch(self, record: Record) -> bytes | None:
-        location = record.provenance.get("patch_location")
-        if not isinstance(location, str):
-            return None
-        url, within, task = location.partition("#instance_id=")
-        if not within:
-            return self.cache.read(url)
-        if url not in self._predictions:
-            data = self.cache.read(url)
-            self._predictions[url] = read_predictions(data, url)[0] if data is not None else {}
-        text = self._predictions[url].get(task)
-        return None if text is None else encode(text)
 
     def _human_patch(self, task: str) -> bytes | None:
         if self._human is None:

@@ -299,3 +299,19 @@ def test_solved_tasks_outside_the_dataset_are_told(world: Any, notes: Any) -> No
     assert list(records) == ["t1", "t2", "t3", "t4"]
     assert records["t1"]["published_resolved_count"] == 2
     assert "solved 1 tasks that are not in the dataset (x9)" in notes.warnings[0]
+
+
+def test_tasks_of_another_language_are_measured_by_its_track(world: Any, patches: Any) -> None:
+    """And their records say so: they are never pooled with Python's."""
+    pytest.importorskip("tree_sitter_go", reason="the parser of Go is not installed")
+    before = "package core\n\nfunc f() int {\n\treturn 1\n}\n"
+    change = patches("pkg/core.go", before, before.replace("return 1", "x := 1\n\treturn x"))
+    world.site.put(f"/files/o/r/{COMMIT}/pkg/core.go", before)
+    world.tasks = ["t1"]
+    world.write_dataset(t1={"language": "go", "patch": change})
+    world.legacy({"resolved": ["t1"]}, {"t1": change})
+    record = world.analyze()["t1"]
+    assert record["analysis_status"] == "ok", record
+    assert record["measurement_track"]["language"] == "go"
+    assert record["metrics"]["net_units"] > 0
+    assert record["model_human_ratio"] == 1.0
