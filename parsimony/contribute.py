@@ -124,7 +124,7 @@ def _again(record: Record, patch: bytes, task: Task, fetcher: Fetcher, places: P
     assert record.metrics is not None
     track = DEFAULT_TRACK if record.track is None else str(record.track.get("unit_version"))
     language = PYTHON if record.track is None else str(record.track.get("language"))
-    rules = Rules(track if language == PYTHON else DEFAULT_TRACK, language, record.metrics.mode == PATCH_ONLY)
+    rules = Rules(track, language, record.metrics.mode == PATCH_ONLY)
     reference = task.patch if record.provenance.get("reference_patch_sha256") is not None else None
     # As text, because that is how patches are handed over; no byte is lost on the way.
     source = PatchSource("", text=patch.decode("utf-8", "surrogateescape"))

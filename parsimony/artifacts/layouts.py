@@ -105,7 +105,10 @@ class _Importer:
     def _legacy(self, predictions_url: str, predictions: bytes) -> Submission:
         results_url = self._address("results/results.json")
         self.fetcher.observer.stage(f"results of {self.name}")
-        results = self._required(results_url)
+        try:
+            results = self.fetcher.get(results_url)
+        except NotThere:
+            return self._current()  # which says what is missing, if that layout is not there either
         categories, resolved = read_results(results, results_url)
         patches, model = read_predictions(predictions, predictions_url)
         submission = Submission(

@@ -90,6 +90,7 @@ def _check(record: Record, steps: Mapping[str, Step], wanted: Measurement) -> No
         ("measurement_track", record.track, identity.track),
         ("resolved", record.resolved, record.task_id in submission.resolved),
         ("published_resolved_count", record.published_resolved_count, len(submission.resolved)),
+        ("benchmark_tasks", record.benchmark_tasks, len(steps)),
         ("provenance.base_commit", record.base, None if task is None else task.base),
     ):
         if told != now:

@@ -10,7 +10,7 @@ import typer
 
 
 class AnalyzerTrack(StrEnum):
-    """Rules for coding units."""
+    """Rules for coding units of Python; every other language has one set."""
 
     v1 = "units-v1"
     v2 = "units-v2"
@@ -69,7 +69,9 @@ def analyze(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an interrupted full run, and retry failed downloads.")
     ] = False,
-    track: Annotated[AnalyzerTrack, typer.Option("--track", help="Rules for coding units.")] = AnalyzerTrack.v1,
+    track: Annotated[
+        AnalyzerTrack | None, typer.Option("--track", help="Rules for Python's coding units [units-v1].")
+    ] = None,
     workers: Annotated[int, typer.Option("--workers", min=1, max=256, help="Processes that measure.")] = 1,
     output: Annotated[Path, typer.Option("--output", metavar="FILE", help="Where the records go.")] = Path(
         "results.jsonl"
@@ -93,6 +95,6 @@ def analyze(
         patch_only=patch_only,
         resume=resume,
         workers=workers,
-        track=track.value,
+        track=track.value if track else None,
     )
     raise typer.Exit(measuring.analyze(request, measuring.Downloads(cache or context.obj, offline, refresh)))

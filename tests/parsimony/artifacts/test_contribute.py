@@ -105,6 +105,17 @@ def test_diagnostics_of_another_python_are_not_compared(world: Any, bundle: Bund
     assert again(world, bundle.folder).same == ["t1", "t2", "t3"]
 
 
+@pytest.mark.parametrize("options", [{"track": "units-v2"}, {"patch_only": True}])
+def test_other_tracks_and_modes_are_measured_again_alike(
+    world: Any, bundle: Bundle, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    before = bundle.records[0].metrics
+    world.analyze(include_failed=True, **options)
+    made = export(world.output, AGENT, tmp_path / "made")
+    assert (made.records[0].track, made.records[0].metrics) != (None, before)
+    assert again(world, made.folder).same == ["t1", "t2", "t3"]
+
+
 def test_a_patch_that_no_longer_applies_is_different(world: Any, bundle: Bundle) -> None:
     world.fetcher.cache.store(world.places.file("o/r", "c" * 40, "pkg/core.py"), b"other\n")
     assert list(again(world, bundle.folder).different) == ["t1", "t2", "t3"]

@@ -79,6 +79,7 @@ def test_a_line_that_was_cut_off_is_measured_again(half: Any, cut: bytes) -> Non
         (lambda row: row.update(measurement_track={"language": "go"}), "measurement_track: "),
         (lambda row: row.update(resolved=False), "resolved: "),
         (lambda row: row.update(published_resolved_count=7), "published_resolved_count: "),
+        (lambda row: row.update(benchmark_tasks=500), "benchmark_tasks: "),
         (lambda row: row["metrics"].update(mode="patch_only"), "metrics.mode: "),
         (lambda row: row.update(task_id="t2", resolved=False), ":2: .* is there twice, first in line 1"),
         (lambda row: row.update(task_id="x9"), "outside of the dataset"),

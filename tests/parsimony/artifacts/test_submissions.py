@@ -59,6 +59,13 @@ def test_the_current_layout(world: Any, model: str) -> None:
     assert world.site.asked(f"{LOGS}/t3/patch.diff") == 0
 
 
+def test_predictions_without_results_are_of_the_current_layout(world: Any, model: str) -> None:
+    world.current(DETAILS, METADATA, {"t1": model}, LOGS)
+    world.site.put("/bucket/verified/20250101_agent/all_preds.jsonl", "")
+    world.site.files.pop("/files/SWE-bench/experiments/main/evaluation/verified/20250101_agent/results/results.json")
+    assert world.analyze()["t1"]["provenance"]["layout"] == "mini-swe-agent"
+
+
 def test_without_failures_only_the_solved_are_measured(world: Any, model: str) -> None:
     world.current(DETAILS, METADATA, {"t1": model, "t2": model}, LOGS)
     assert [record["analysis_status"] for record in world.analyze().values()] == ["ok", *["not_resolved"] * 3]
