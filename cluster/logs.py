@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import MutableMapping
-from typing import Any, Final
+from typing import Any, Final, TextIO, cast
 
 import structlog
 
@@ -21,6 +21,16 @@ _SECRET_WORDS: Final = (
     "credential",
     "cookie",
 )
+
+
+class _StandardError:
+    """Standard error as it is when something is written: whoever embeds us may put another in its place."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
 
 
 def _redact(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -49,7 +59,7 @@ def configure_logs(level: str | None = None) -> None:
             render,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _StandardError())),
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(
