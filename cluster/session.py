@@ -26,7 +26,7 @@ from cluster.rows import execution_from_row
 from cluster.rundir import RunFolder, write_atomically, write_json, write_jsonl
 from cluster.sandboxes import labels
 from cluster.sweep import Sweep
-from parsimony.errors import PermanentError, TemporaryError
+from parsimony.errors import InputError, PermanentError, TemporaryError
 from parsimony.execution import Execution
 from parsimony.runner import GradingOrder, build_order
 from parsimony.scorer import Verdict
@@ -77,10 +77,14 @@ class Session:
         """Open the folder `root` for writing, making it where it is not there.
 
         Raises:
-            LedgerLocked: another process works on it. InputError: see `Ledger.open`.
+            LedgerLocked: another process works on it. InputError: it can be no folder; see also `Ledger.open`.
         """
         folder = RunFolder(root)
-        root.mkdir(parents=True, exist_ok=True)
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            mend = "name a path where a folder can be made"
+            raise InputError(f"can be no folder ({error.strerror})", mend=mend, file=str(root)) from None
         ledger = Ledger.open(folder.ledger)
         reader = LedgerReader(folder.ledger)
         run_id = _run_id(reader)

@@ -60,7 +60,12 @@ class InputError(ParsimonyError, ValueError):
 
     @classmethod
     def wrong(cls, field: str, value: object, wanted: str) -> InputError:
-        """The error for a field that holds `value` (shortened) where it should hold what `wanted` says."""
+        """The error for a field that holds `value` (shortened) where it should hold what `wanted` says.
+
+        None is a field that is not there or holds null: who reads rows need not tell the two apart.
+        """
+        if value is None:
+            return cls("is missing", mend=f"it must be {wanted}", field=field)
         shown = repr(value)
         return cls(f"is {shown if len(shown) <= 60 else shown[:57] + '...'}", mend=f"it must be {wanted}", field=field)
 

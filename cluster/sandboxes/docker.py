@@ -48,7 +48,8 @@ class DockerEngine:
 
     def __init__(self, slots: int, base_url: str | None = None) -> None:
         options = kwargs_from_env() if base_url is None else {"base_url": base_url}
-        with _asking("connecting to the Docker Engine"):
+        address = str(options.get("base_url") or "the local socket")
+        with _asking(f"connecting to the Docker Engine at {address}"):
             self._api: Any = docker.APIClient(
                 **options, version="auto", timeout=CALL_TIMEOUT_S, max_pool_size=2 * slots + REMOVERS + HELPERS
             )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
-from parsimony.errors import InputError, LedgerError, ParsimonyError
+from parsimony.errors import InputError, LedgerError, ParsimonyError, SandboxUnavailable
 
 DONE, NO, CANNOT, PARTIAL = 0, 1, 2, 3
 """Exit statuses of every command: done; the answer is no; cannot run; done in part."""
@@ -22,6 +22,8 @@ def main() -> None:
         _stop(str(error))
     except LedgerError as error:
         _stop(str(error))
+    except SandboxUnavailable as error:
+        _stop(f"{error}; `parsimony doctor` looks at what a sandbox needs, and --sandbox process needs no engine")
     except ParsimonyError as error:
         _stop(f"{type(error).__name__}: {error}")
     except ModuleNotFoundError as error:
@@ -38,6 +40,10 @@ def main() -> None:
         # The reader of our output went away (`| head`): nothing is left to tell it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(DONE) from None
+    except OSError as error:
+        if error.filename is None:
+            raise
+        _stop(f"{error.filename}: {error.strerror}; check the path, its permissions and the room on its disk")
 
 
 def _stop(message: str) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from parsimony.artifacts import Cache, Fetcher, Observer, Places
@@ -127,16 +126,7 @@ class Bar(Lines):
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
-        self.bar = Progress(
-            TextColumn("measuring"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[note]}", markup=False),
-            console=console,
-            transient=True,
-        )
-        self.row = self.bar.add_task("measuring", total=None, note="reading inputs")
+        self.bar, self.row = screen.make_bar(console, "measuring")
 
     def planned(self, records: int) -> None:
         """The bar gets its length."""

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from cluster.plan import Plan, Unit
@@ -104,16 +103,7 @@ class Bar(Quiet):
 
     def __init__(self, console: Console) -> None:
         super().__init__()
-        self.bar = Progress(
-            TextColumn("grading"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[note]}", markup=False),
-            console=console,
-            transient=True,
-        )
-        self.row = self.bar.add_task("grading", total=None, note="reading inputs")
+        self.bar, self.row = screen.make_bar(console, "grading")
 
     def planned(self, plan: Plan, pending: int, rejected: int) -> None:
         """The bar gets its length."""

@@ -84,12 +84,14 @@ def find_line(folder: RunFolder, task: str, arm: str | None, seed: int | None) -
     if not fits:
         known = ", ".join(dict.fromkeys(x["task_id"] for x in lines[:400]))
         raise InputError(f"has no task {task!r}", mend=f"known: {known[:600]}", file=str(folder.root))
-    fits = [x for x in fits if (arm is None or x["arm"] == arm) and (seed is None or x["seed"] == seed)]
-    choices = {(x["task_id"], x["arm"], x["seed"]) for x in fits}
+    chosen = [x for x in fits if (arm is None or x["arm"] == arm) and (seed is None or x["seed"] == seed)]
+    choices = {(x["task_id"], x["arm"], x["seed"]) for x in chosen}
     if len(choices) != 1:
-        listed = "; ".join(f"{t} --arm {a} --seed {s}" for t, a, s in sorted(choices)[:8]) or "no such arm or seed"
-        raise InputError(f"{len(choices)} candidates fit {task!r}", mend=f"say which: {listed}", file=str(folder.root))
-    return fits[0]
+        offered = sorted(choices or {(x["task_id"], x["arm"], x["seed"]) for x in fits})
+        listed = "; ".join(f"{t} --arm {a} --seed {s}" for t, a, s in offered[:8])
+        problem = f"has {len(choices) or 'no'} candidates of {task!r}" + ("" if choices else " of that arm and seed")
+        raise InputError(problem, mend=f"say which: {listed}", file=str(folder.root))
+    return chosen[0]
 
 
 def show(root: Path, task: str, arm: str | None, seed: int | None, *, log_lines: int, as_json: bool) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -30,6 +31,20 @@ def console(*, stderr: bool = False) -> Console:
     plain = Console(stderr=stderr, highlight=False)
     width = min(WIDTH, plain.width) if plain.is_terminal else WIDTH
     return Console(stderr=stderr, highlight=False, width=width)
+
+
+def make_bar(console: Console, doing: str) -> tuple[Progress, TaskID]:
+    """A bar that goes when all is done, and its one row; the row's field `note` stands at its end."""
+    bar = Progress(
+        TextColumn(doing),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[note]}", markup=False),
+        console=console,
+        transient=True,
+    )
+    return bar, bar.add_task(doing, total=None, note="reading inputs")
 
 
 def print_json(value: Any) -> None:

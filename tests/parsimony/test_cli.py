@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -128,6 +129,66 @@ def test_bad_input_is_one_line_and_exit_status_2(
     assert message in told
     assert told.count("\n") == 1
     assert "Traceback" not in told
+
+
+GRADE: list[str | Path] = [
+    "grade",
+    "--tasks",
+    EXAMPLES / "tasks.jsonl",
+    "--predictions",
+    EXAMPLES / "predictions.jsonl",
+]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [*GRADE, "--sandbox", "process", "--out", "file"],
+        [*GRADE, "--sandbox", "process", "--out", "file/below"],
+        ["run", EXAMPLES.parent / "demo.yaml", "--out", "file"],
+        ["calibrate", "--tasks", EXAMPLES / "tasks.jsonl", "--sandbox", "process", "--out", "file/below"],
+        ["export", "RUN", "--format", "csv", "--out", "file"],
+    ],
+    ids=lambda words: f"{words[0]} {words[-1]}",
+)
+def test_a_place_that_cannot_be_written_is_one_line_and_exit_status_2(
+    words: list[str | Path],
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Whatever is to be written there; nothing runs before that is known."""
+    words = [request.getfixturevalue("folder") if word == "RUN" else word for word in words]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("mine")
+    capsys.readouterr()
+    assert parsimony(monkeypatch, *words) == cli.CANNOT
+    told = capsys.readouterr().err
+    assert "file" in told
+    assert told.count("\n") == 1
+    assert "Traceback" not in told
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_without_docker_it_says_what_helps(tmp_path: Path) -> None:
+    """The address that was tried, where to look further, and how to do without."""
+    command = [sys.executable, "-c", "from parsimony.cli import main; main()", *GRADE, "--out", tmp_path / "out"]
+    environment = {**os.environ, "DOCKER_HOST": f"unix://{tmp_path}/nobody.sock"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == cli.CANNOT
+    assert done.stderr.count("\n") == 1
+    for part in ("nobody.sock", "parsimony doctor", "--sandbox process"):
+        assert part in done.stderr
+
+
+def test_a_candidate_that_is_not_there_is_answered_with_those_that_are(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert parsimony(monkeypatch, "show", folder, TASK, "--arm", "nope") == cli.CANNOT
+    told = capsys.readouterr().err
+    assert "of that arm and seed" in told
+    assert "--arm candidate" in told
 
 
 def test_a_task_that_is_not_there_is_named(

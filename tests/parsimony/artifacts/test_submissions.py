@@ -274,7 +274,7 @@ def test_a_manifest_whose_server_fails(fetcher: Fetcher, manifest: Path) -> None
     ("line", "told"),
     [
         ('{"instance_id": "a", "patch": "x"}\n{"instance_id": "a", "patch": "y"}', ":2: instance_id: a is there twice"),
-        ('{"patch": "x"}', "instance_id: is None"),
+        ('{"patch": "x"}', "instance_id: is missing"),
         ('{"instance_id": "a"}', "model_patch: has no patch"),
         ('{"instance_id": "a", "patch": 3}', "patch: is 3"),
         ("[]", "is no object"),

@@ -85,4 +85,4 @@ def test_pooled_analyzers_are_named(results: Path, run: Run, capsys: pytest.Capt
 def test_a_bad_line_is_named(results: Path, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     results.write_text("{}\n")
     assert run(results) == cli.CANNOT
-    assert capsys.readouterr().err.startswith(f"parsimony: {results}:1: resolved: is None")
+    assert capsys.readouterr().err.startswith(f"parsimony: {results}:1: resolved: is missing")
