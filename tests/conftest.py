@@ -19,6 +19,14 @@ TOGETHER = (
 )
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Bytes that are no short text are named by their length: what is packed holds the time, and processes that run
+    tests together must give them the same names."""
+    if isinstance(val, bytes) and not (len(val) <= 40 and val.isascii() and val.decode("ascii").isprintable()):
+        return f"{len(val)} bytes"
+    return None
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """A file at a time; the files of `TOGETHER` count as one."""
