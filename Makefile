@@ -12,7 +12,7 @@ export PYTHON
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt
 SOURCES := parsimony cluster tests benchmarks scripts
 
-.PHONY: help demo node test test-slow check lint format types layers dependencies examples clean
+.PHONY: help demo node test test-slow fuzz check lint format types layers dependencies examples clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ test: $(VENV)/.dev ## run the tests; those that need Docker, Ray or a cluster sk
 
 test-slow: $(VENV)/.dev ## the tests that take long: kills, power cuts, old Pythons, packages from registries
 	@$(BIN)/python -m pytest -m slow $(PYTEST)
+
+fuzz: $(VENV)/.dev ## the property tests with many new random examples
+	@PARSIMONY_HYPOTHESIS=fuzz $(BIN)/python -m pytest -m "not slow" -k "not ray and not docker" $(PYTEST)
 
 check: lint types layers dependencies test ## everything that CI checks
 

@@ -3,13 +3,16 @@ processes, those that look at one Docker Engine or share one Ray stay in one of 
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("parsimony", deadline=None)
-settings.load_profile("parsimony")
+# The same examples in every run, so that a red test speaks of the change at hand; `make fuzz` looks for new ones.
+settings.register_profile("parsimony", deadline=None, derandomize=True)
+settings.register_profile("fuzz", deadline=None, max_examples=1000)
+settings.load_profile(os.environ.get("PARSIMONY_HYPOTHESIS", "parsimony"))
 
 TOGETHER = (
     "tests/cluster/sandboxes/",

@@ -238,6 +238,9 @@ class _Reader:
         reverse = binary.read_hunk(self.lines, at)
         if reverse is not None:
             at = self._end_of_data(reverse[1])
+        elif at < len(self.lines) and self.lines[at].startswith((b"literal ", b"delta ")):
+            # Git takes it for the reverse data, cannot read it, and passes over the rest of the patch without a word.
+            self.note(at, ProblemKind.BINARY_DATA, "the size of the reverse binary data is not a number")
         section.binary = BinaryData(start + 1, header, forward[0], reverse[0] if reverse else None)
         for read in (forward, reverse):
             if read is not None:

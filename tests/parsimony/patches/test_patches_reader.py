@@ -192,6 +192,15 @@ def test_binary_with_and_without_data() -> None:
     ]
 
 
+@pytest.mark.parametrize("size", [b"01V?d00001", b"", b"x", b"-1", b"1" * 30])
+@pytest.mark.parametrize("method", [b"literal", b"delta"])
+def test_reverse_binary_data_of_no_size_are_damaged(method: bytes, size: bytes) -> None:
+    """Git drops such a section and all that follow it, and ends with status 0."""
+    head = b"diff --git a/b b/b\nindex " + b"1" * 40 + b".." + b"2" * 40 + b" 100644\nGIT binary patch\n"
+    data = head + LITERAL + method + b" " + size + b"\nHcmV?d00001\n\n" + SIMPLE
+    assert parse(data).has(ProblemKind.BINARY_DATA)
+
+
 def test_text_around_the_diff_is_passed_over() -> None:
     mail = b"From 1 Mon Sep 17 00:00:00 2001\nSubject: [PATCH] x\n\nWhy.\n---\n x.py | 2 +-\n 1 file changed\n\n"
     assert only(mail + SIMPLE + b"-- \n2.39.5\n\n").path == b"p/x.py"

@@ -1,0 +1,124 @@
+"""Read the folder of a run as `parsimony.runs.Run`: what comparisons, scorecards, cost and difficulty start from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from cluster.ledger import LedgerReader
+from cluster.plan import load
+from cluster.results import Identity, identity
+from cluster.rundir import RunFolder, read_jsonl
+from cluster.sweep import Sweep, read_sweep
+from parsimony.canonical import digest_json
+from parsimony.runs import Run, Settings, Spend, Trial
+from parsimony.scorer import Outcome
+from parsimony.tasks import Task, Trace
+
+
+def read_run(root: Path) -> Run:
+    """The run in the folder `root`, as its results stand.
+
+    Raises:
+        InputError: no run is there, it has no results yet, or its task or prediction files are gone or damaged.
+    """
+    folder = RunFolder.existing(root)
+    sweep = read_sweep(folder.sweep)
+    reader = LedgerReader(folder.ledger)
+    lines = list(read_jsonl(folder.outcomes))
+    inputs = load(sweep)
+    traces = {(c.instance_id, c.arm, c.seed): c.trace for c in inputs.candidates}
+    logs = {row["execution_key"]: row["log_file"] for row in reader.rows("execution", ["execution_key", "log_file"])}
+    llm, compute = _spends(reader.rows("cost"))
+    trials = tuple(_trial(line, llm, compute, traces, logs) for line in lines)
+    tasks = {trial.task_id: inputs.tasks[trial.task_id] for trial in trials if trial.task_id in inputs.tasks}
+    run_id, environment = _recorded(reader)
+    shared = Settings(
+        temperature=sweep.frozen.temperature,
+        token_budget=sweep.frozen.token_budget,
+        tool_budget=sweep.frozen.tool_budget,
+        task_set=_task_set(tasks),
+        environment_image=environment,
+        timeout=max((sweep.limits.over(task.limits).timeout_s for task in tasks.values()), default=None),
+        candidate_count=sweep.frozen.candidate_count,
+    )
+    arms = dict.fromkeys(trial.arm for trial in trials)
+    settings = {arm: _settings(arm, shared, sweep, trials) for arm in arms}
+    return Run(run_id, sweep.name, str(root), tasks, settings, trials)
+
+
+def _trial(
+    line: Mapping[str, Any],
+    llm: Mapping[Identity, Spend],
+    compute: Mapping[Identity, Spend],
+    traces: Mapping[tuple[str, str, int], Trace | None],
+    logs: Mapping[str, str | None],
+) -> Trial:
+    score, key = line["score"] or {}, line["execution_key"]
+    key_of_candidate = (line["task_id"], line["arm"], line["seed"])
+    fail_to_pass, pass_to_pass = _gate(score.get("fail_to_pass")), _gate(score.get("pass_to_pass"))
+    return Trial(
+        *identity(line),
+        outcome=Outcome(line["outcome"]),
+        patch_ref=line["patch_ref"],
+        execution_key=key,
+        regressions=pass_to_pass[1] - pass_to_pass[0] if pass_to_pass and key in logs else None,
+        fail_to_pass=fail_to_pass,
+        pass_to_pass=pass_to_pass,
+        llm=llm.get((*key_of_candidate, 0)),
+        compute=compute.get(identity(line)),
+        trace=traces.get(key_of_candidate),
+        log=logs.get(key),
+    )
+
+
+def _gate(gate: Mapping[str, Any] | None) -> tuple[int, int] | None:
+    return (gate["passed"], gate["total"]) if gate else None
+
+
+def _spends(rows: Iterable[Mapping[str, Any]]) -> tuple[dict[Identity, Spend], dict[Identity, Spend]]:
+    """What was spent on models, by candidate (repeat 0 stands for all), and on grading, by unit."""
+    llm: dict[Identity, Spend] = {}
+    compute: dict[Identity, Spend] = {}
+    for row in rows:
+        spend = Spend(
+            input_tokens=row["input_tokens"] or 0,
+            cached_tokens=row["cached_tokens"] or 0,
+            output_tokens=row["output_tokens"] or 0,
+            calls=row["calls"] or 0,
+            cpu_seconds=row["cpu_seconds"] or 0.0,
+            wall_seconds=row["wall_seconds"] or 0.0,
+            micro_dollars=row["micro_dollars"],
+            model=row["model"],
+        )
+        if row["kind"] == "llm":
+            llm[row["task_id"], row["arm"], row["seed"], 0] = spend
+        elif row["kind"] == "compute_attributed":
+            compute[identity(row)] = spend
+    return llm, compute
+
+
+def _recorded(reader: LedgerReader) -> tuple[str, str | None]:
+    """The run's id, and the digest of the environments of its newest plan."""
+    run_id, environment = "", None
+    for row in reader.rows("event", ["name", "data"]):
+        if row["name"] == "run.started":
+            run_id = run_id or str(json.loads(row["data"])["run_id"])
+        elif row["name"] == "run.planned":
+            environment = digest_json(json.loads(row["data"])["environments"])
+    return run_id, environment
+
+
+def _task_set(tasks: Mapping[str, Task]) -> str:
+    return digest_json({name: [task.digest, task.gates_digest] for name, task in sorted(tasks.items())})
+
+
+def _settings(arm: str, shared: Settings, sweep: Sweep, trials: Iterable[Trial]) -> Settings:
+    """The settings of an arm: what the sweep says, and the models that its candidates name."""
+    models = {trial.llm.model for trial in trials if trial.arm == arm and trial.llm is not None and trial.llm.model}
+    model = sweep.frozen.model or (" + ".join(sorted(models)) or None)
+    stated = (sweep.arms or {}).get(arm)
+    return replace(shared, harness_version=stated.harness_version if stated else None, model=model)

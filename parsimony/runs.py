@@ -1,0 +1,120 @@
+"""A finished run as plain data: what comparisons, scorecards, cost and difficulty are computed from.
+
+`cluster.finished.read_run` makes one from the folder of a run; tests and whoever embeds this make one by hand. Nothing
+here knows where a run is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from parsimony.scorer import Outcome
+from parsimony.tasks import Task, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """What one thing cost. Units: tokens, calls, seconds, millionths of a US dollar.
+
+    Attributes:
+        micro_dollars: None = nobody told and no price was at hand: unknown, never zero.
+    """
+
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    calls: int = 0
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+    micro_dollars: int | None = None
+    model: str | None = None
+
+    @property
+    def tokens(self) -> int:
+        """All tokens together."""
+        return self.input_tokens + self.cached_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One planned candidate as graded: a task, an arm, a seed and a repeat of the execution.
+
+    Attributes:
+        outcome: its terminal record; `MISSING` is no failure.
+        regressions: PASS_TO_PASS tests that do not succeed any more; None when no tests were read.
+        fail_to_pass, pass_to_pass: (passed, total) of the gates; None when there is no score.
+        llm: what producing the candidate cost, None when its prediction told nothing (the same for all its repeats).
+        compute: what grading it cost, as if it had been graded alone.
+        log: path of its log, relative to the folder of the run; None when nothing was executed.
+    """
+
+    task_id: str
+    arm: str
+    seed: int
+    repeat: int
+    outcome: Outcome
+    patch_ref: str | None = None
+    execution_key: str | None = None
+    regressions: int | None = None
+    fail_to_pass: tuple[int, int] | None = None
+    pass_to_pass: tuple[int, int] | None = None
+    llm: Spend | None = None
+    compute: Spend | None = None
+    trace: Trace | None = field(default=None, repr=False)
+    log: str | None = None
+
+    @property
+    def resolved(self) -> bool | None:
+        """The verdict; None when it is missing."""
+        return None if self.outcome is Outcome.MISSING else self.outcome is Outcome.RESOLVED
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an arm was produced and graded under; the fields of `FrozenConfig`, None where nobody told.
+
+    Attributes:
+        harness_version: what produced the candidates; this is what differs between the arms of a comparison.
+        task_set, environment_image: digests of the task rows and of the lock of images.
+        timeout: seconds per test command, the longest of the tasks.
+    """
+
+    harness_version: str | None = None
+    model: str | None = None
+    temperature: float | None = None
+    token_budget: int | None = None
+    tool_budget: int | None = None
+    task_set: str | None = None
+    environment_image: str | None = None
+    timeout: float | None = None
+    candidate_count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A finished run.
+
+    Attributes:
+        run_id: its identity in the ledger.
+        source: where it came from, for messages.
+        tasks: by id, those that the run planned.
+        settings: by arm.
+        trials: one per planned candidate and repeat, in the order of the plan.
+    """
+
+    run_id: str
+    name: str
+    source: str
+    tasks: Mapping[str, Task] = field(repr=False)
+    settings: Mapping[str, Settings]
+    trials: tuple[Trial, ...] = field(repr=False)
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """Names of the arms, in the order of the plan."""
+        return tuple(dict.fromkeys(trial.arm for trial in self.trials))
+
+    def of(self, arm: str) -> Iterator[Trial]:
+        """The trials of an arm."""
+        return (trial for trial in self.trials if trial.arm == arm)
