@@ -11,6 +11,7 @@ from typing import Any
 
 import structlog
 
+from cluster.basefiles import BaseFiles
 from cluster.dispatch import Job
 from cluster.ledger import Ledger
 from cluster.plan import Unit, Work
@@ -129,7 +130,10 @@ class Recorder:
         name = self.folder.log_name(work.task.instance_id, job.key, self.attempts.get(job.key, 1))
         self.folder.write_log(name, execution.log)
         patch_ref = digest_bytes(work.patch)
-        row = execution_row(execution, work, patch_ref=patch_ref, log_file=name, recorded_at=time.time())
+        base = BaseFiles(self.folder.base).keep(execution.base_files)
+        row = execution_row(
+            execution, work, patch_ref=patch_ref, log_file=name, recorded_at=time.time(), base_files=base
+        )
         self.ledger.append("execution", row)
         self.score(job.key, execution)
 

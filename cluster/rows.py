@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from cluster.plan import Unit, Work
@@ -25,8 +26,20 @@ from parsimony.tasks import Usage
 Row = dict[str, Any]
 
 
-def execution_row(execution: Execution, work: Work, *, patch_ref: str, log_file: str, recorded_at: float) -> Row:
-    """A row of kind `execution`."""
+def execution_row(
+    execution: Execution,
+    work: Work,
+    *,
+    patch_ref: str,
+    log_file: str,
+    recorded_at: float,
+    base_files: Mapping[str, str | None] = MappingProxyType({}),
+) -> Row:
+    """A row of kind `execution`.
+
+    Args:
+        base_files: path -> digest of the content before the patch, None where there was no file.
+    """
     return {
         "execution_key": execution.execution_key,
         "task_id": work.task.instance_id,
@@ -56,6 +69,8 @@ def execution_row(execution: Execution, work: Work, *, patch_ref: str, log_file:
         "log_file": log_file,
         "started_at": execution.started_at,
         "recorded_at": recorded_at,
+        "footprint": json.dumps(execution.footprint) if execution.footprint is not None else None,
+        "base_files": json.dumps(dict(base_files)) if base_files else None,
     }
 
 

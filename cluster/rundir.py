@@ -43,6 +43,16 @@ class RunFolder:
         return self.root / "outcomes.jsonl"
 
     @property
+    def footprints(self) -> Path:
+        """A record of a footprint per candidate, in the format of results files."""
+        return self.root / "footprints.jsonl"
+
+    @property
+    def base(self) -> Path:
+        """Base files that footprints were measured against, each content once."""
+        return self.root / "base"
+
+    @property
     def rejects(self) -> Path:
         """A line per rejected row of the inputs."""
         return self.root / "rejects.jsonl"

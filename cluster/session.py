@@ -20,6 +20,7 @@ import yaml
 from cluster import results
 from cluster.dispatch import Job
 from cluster.ledger import Ledger, LedgerReader
+from cluster.measuring import wanted
 from cluster.plan import Environment, Inputs, Plan, Unit, Work
 from cluster.recorder import Judge, Recorder, charged_already
 from cluster.rows import execution_from_row
@@ -185,6 +186,7 @@ class Session:
             limits=work.limits,
             policy=self.sweep.policy.runner,
             labels=marks,
+            footprint=wanted(work.task, self.sweep.footprint),
         )
 
     # ---- results
@@ -212,12 +214,20 @@ class Session:
                 json.loads(row["data"])["wall_seconds"] for row in reader.rows("event") if row["name"] == "run.ended"
             ),
         )
+        records: list[dict[str, Any]] = []
+        if self.sweep.footprint != "off":
+            from cluster import footprints  # noqa: PLC0415 - measuring loads numpy and parsers
+
+            measured = footprints.Measured.read(reader, self.folder, inputs.tasks, keys, self.sweep.footprint)
+            records = list(footprints.records(lines, inputs.tasks, measured, self.sweep.footprint))
+            write_jsonl(self.folder.footprints, records)
+            summary["footprint"] = footprints.summarise(records)
         write_jsonl(self.folder.outcomes, lines)
         write_jsonl(self.folder.scores, (line["score"] for line in lines if line["score"]))
         rejects = [{"source": r.source, "problem": r.problem, "instance_id": r.instance_id} for r in inputs.rejected]
         write_jsonl(self.folder.rejects, rejects)
         write_json(self.folder.summary, summary)
-        _write_report(self.folder, summary, lines)
+        _write_report(self.folder, summary, lines, records)
         return summary
 
 
@@ -231,13 +241,15 @@ def load_report_early() -> None:
     threading.Thread(target=load, name="load-report", daemon=True).start()
 
 
-def _write_report(folder: RunFolder, summary: Mapping[str, Any], lines: list[dict[str, Any]]) -> None:
+def _write_report(
+    folder: RunFolder, summary: Mapping[str, Any], lines: list[dict[str, Any]], footprints: list[dict[str, Any]]
+) -> None:
     try:
         from parsimony.report import write_report  # noqa: PLC0415 - the page needs an extra that a run does not
     except ImportError:
         log.warning("report.skipped", mend="install parsimony-grading[report], then `parsimony report DIR`")
         return
-    write_report(folder.report, summary, lines)
+    write_report(folder.report, summary, lines, footprints)
 
 
 def _run_id(reader: LedgerReader) -> str | None:

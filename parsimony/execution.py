@@ -210,6 +210,9 @@ class Execution:
         tests: test id -> result, exactly as reported (canaries taken out).
         reasons: why the outcome is what it is, in plain words; also findings that do not change it.
         applied_patch: `git diff` after the patch was applied and before tests went in (cut at 1 MiB).
+        base_files: implementation files that the patch or the task's own fix touches, as they were before the patch:
+            path -> content, None where there was none.
+        footprint: what `parsimony.footprint.graded` measured; None where nobody asked.
         started_at: epoch seconds.
         sandbox: its kind; runner_version: of `parsimony.runner`.
     """
@@ -229,3 +232,5 @@ class Execution:
     started_at: float
     image_digest: str | None = None
     applied_patch: bytes = b""
+    base_files: Mapping[str, bytes | None] = field(default_factory=dict)
+    footprint: Mapping[str, object] | None = None

@@ -22,9 +22,9 @@ def parsimony(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
 
 
-def rows(path: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
+def rows(path: Path, arm: str = "arm") -> dict[tuple[str, str, int], dict[str, Any]]:
     found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return {(row.get("instance_id") or row["task_id"], row["arm"], row["seed"]): row for row in found}
+    return {(row.get("instance_id") or row["task_id"], row[arm], row["seed"]): row for row in found}
 
 
 def assert_true_verdicts(run: Path, expected: Path) -> None:
@@ -46,6 +46,10 @@ def test_demo(tmp_path: Path) -> None:
     assert_true_verdicts(run, EXAMPLES / "expected.jsonl")
     assert "60 planned = 60 with a verdict + 0 missing" in first.stdout
     assert (run / "report.html").stat().st_size > 0
+    footprints = rows(run / "footprints.jsonl", "agent")
+    own = {key for key, row in rows(EXAMPLES / "expected.jsonl").items() if row["kind"] == "gold"}
+    assert own
+    assert {footprints[key]["model_human_ratio"] for key in own} == {1.0}
 
     before = (run / "outcomes.jsonl").read_bytes()
     executed = json.loads((run / "summary.json").read_text())["cost"]["kinds"]["compute_spent"]

@@ -40,7 +40,7 @@ def create_engine(engine: EngineSpec, sandbox: SandboxFactory, *, slots: int, re
 
     Args:
         slots: gradings at once, per agent.
-        read: what makes an execution of a sandbox's result; None = `parsimony.runner.read`.
+        read: what makes an execution of a sandbox's result; None = `cluster.measuring.read`.
 
     Raises:
         InputError: Ray is asked for and is not installed.
@@ -48,9 +48,9 @@ def create_engine(engine: EngineSpec, sandbox: SandboxFactory, *, slots: int, re
     if slots < 1:
         raise InputError("an agent needs at least one slot", mend="give a positive number of workers", field="workers")
     if read is None:
-        from parsimony import runner  # noqa: PLC0415 - tests and benchmarks bring their own
+        from cluster import measuring  # noqa: PLC0415 - tests and benchmarks bring their own
 
-        read = runner.read
+        read = measuring.read
     agent = AgentSpec(sandbox, read, slots)
     if engine.kind == "ray":
         from cluster.engines.ray import RayEngine  # noqa: PLC0415 - Ray takes a second to import

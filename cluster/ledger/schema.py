@@ -15,7 +15,7 @@ from typing import Any
 from parsimony.errors import InputError
 from parsimony.execution import Evidence, ExecutionOutcome
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class Type(StrEnum):
@@ -109,8 +109,8 @@ def _enum(name: str, values: frozenset[str], *, required: bool = False) -> Colum
     return Column(name, Type.NAME, required, values)
 
 
-def _columns(type_: Type, *names: str, required: bool = False) -> tuple[Column, ...]:
-    return tuple(Column(name, type_, required) for name in names)
+def _columns(type_: Type, *names: str, required: bool = False, since: int = 1) -> tuple[Column, ...]:
+    return tuple(Column(name, type_, required, since=since) for name in names)
 
 
 ENDINGS = frozenset({"done", "temporary", "permanent", "lost", "cancelled"})
@@ -161,6 +161,7 @@ _EXECUTION = _kind(
     *_columns(Type.INT64, "log_bytes"),
     *_columns(Type.KEY, "log_file"),
     *_columns(Type.TIME, "started_at", "recorded_at"),
+    *_columns(Type.TEXT, "footprint", "base_files", since=2),
 )
 
 _SCORE = _kind(

@@ -7,6 +7,7 @@ import platform
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from parsimony.artifacts.dataset import Task
@@ -43,8 +44,9 @@ class Identity:
         Raises:
             InputError: there is no such track, or its parser is not installed.
         """
-        version = platform.python_version()
-        return cls(ANALYZER_VERSION, version, _commit(), source_sha256(), _track(rules))
+        load_track(rules.track, language=rules.language)
+        track = record_track(rules.track, rules.language)
+        return cls(ANALYZER_VERSION, platform.python_version(), analyzer_commit(), source_sha256(), track)
 
     def to_json(self) -> Raw:
         """The fields of a record that say what measured it."""
@@ -59,15 +61,18 @@ class Identity:
         }
 
 
-def _track(rules: Rules) -> Mapping[str, object] | None:
-    """Records of the default rules have the identity that is published; others must never be taken for these."""
-    made = load_track(rules.track, language=rules.language)
-    if rules.track == DEFAULT_TRACK or rules.language != PYTHON:
-        return track_of(rules.language)
-    return {"language": rules.language, "unit_version": made.name, "versions": {"python": platform.python_version()}}
+def record_track(name: str, language: str) -> Mapping[str, object] | None:
+    """The identity of a track in records; None for Python by the default rules.
+
+    Records of the default rules have the identity that is published; others must never be taken for these.
+    """
+    if name == DEFAULT_TRACK or language != PYTHON:
+        return track_of(language)
+    return {"language": language, "unit_version": name, "versions": {"python": platform.python_version()}}
 
 
-def _commit() -> str | None:
+@lru_cache(maxsize=1)
+def analyzer_commit() -> str | None:
     """The commit of this code, if it is that of a clean checkout which holds it."""
     package = Path(__file__).resolve().parent
     command = ["git", "-C", str(package), "ls-files", "--error-unmatch", "--", Path(__file__).name]

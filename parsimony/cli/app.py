@@ -75,7 +75,7 @@ Address = Annotated[str | None, typer.Option("--address", help="A running Ray cl
 Workers = Annotated[int | None, typer.Option("--workers", min=1, help="In flight per node; as many run as CPUs allow.")]
 Image = Annotated[str | None, typer.Option("--image", help="Image for rows that name none; may hold {instance_id}.")]
 Arm = Annotated[str | None, typer.Option("--arm", help="Arm of the candidate.")]
-Records = Annotated[list[Path], typer.Argument(metavar="RECORDS", help="Results files of analyze: JSON lines.")]
+Records = Annotated[list[Path], typer.Argument(metavar="RECORDS", help="Results files of analyze, or folders of runs.")]
 Draws = Annotated[int, typer.Option("--draws", min=0, help="Draws of tasks for rank intervals.")]
 DrawsSeed = Annotated[int, typer.Option("--seed", help="Of the draws.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the candidate.")]

@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from parsimony.cli import DONE, screen
+from parsimony.errors import InputError
 from parsimony.footprint import leaderboard as boards
-from parsimony.measurements import Record, read_results
+from parsimony.measurements import PYTHON, Record, read_results, seeds_pooled
 from parsimony.modulecommand import write_text
 
 Row = Mapping[str, Any]
@@ -40,15 +41,41 @@ class Choice:
 
 def leaderboard(files: Sequence[Path], choice: Choice, *, as_json: bool) -> int:
     """A table where a person looks, JSON where a program or a file takes the output."""
-    records = [record for file in files for record in read_results(file).records]
-    rows = _rows(records, choice)
+    records = [record for file in files for record in _read(file)]
+    tracks = _by_track(records) if any(file.is_dir() for file in files) else {"": records}
+    rows = {language: _rows(found, choice) for language, found in tracks.items()}
     if as_json or not sys.stdout.isatty():
-        screen.print_json(rows)
+        alone = next(iter(rows.values()), [])
+        screen.print_json(alone if len(rows) < 2 else rows)
     else:
-        screen.console().print((_medians if choice.ordering == boards.MEDIANS else _means)(rows))
+        for language, found in rows.items():
+            if len(rows) > 1:
+                screen.console().print(Text(f"\n{language}", style="bold"))
+            screen.console().print((_medians if choice.ordering == boards.MEDIANS else _means)(found))
     if len(versions := sorted({record.analyzer_version for record in records})) > 1:
         screen.console(stderr=True).print(Text(f"note: these records are of analyzers {' and '.join(versions)}"))
     return DONE
+
+
+def _read(path: Path) -> Sequence[Record]:
+    """The records of a results file, or of a run: there the seeds of an arm are attempts of one agent."""
+    if not path.is_dir():
+        return read_results(path).records
+    from cluster.rundir import RunFolder
+
+    found = RunFolder.existing(path).footprints
+    if not found.exists():
+        mend = f"grade it with `footprint: units-v1` in its sweep, or run `parsimony regrade {path}`"
+        raise InputError("has no footprints", mend=mend, file=str(path))
+    return seeds_pooled(read_results(found, keep_seeds=True).records)
+
+
+def _by_track(records: Sequence[Record]) -> dict[str, list[Record]]:
+    """A run may have tasks of several languages, whose counts are never pooled."""
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        found.setdefault(str(record.track["language"]) if record.track else PYTHON, []).append(record)
+    return found
 
 
 def _rows(records: Sequence[Record], choice: Choice) -> list[dict[str, object]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,11 @@ def read_summary(folder: RunFolder) -> dict[str, Any]:
         mend = f"run `parsimony regrade {folder.root}`"
         raise InputError("is not JSON", mend=mend, file=str(folder.summary)) from None
     return summary
+
+
+def read_footprints(folder: RunFolder) -> list[dict[str, Any]]:
+    """The footprints of a run; none where it was graded without, or by an older version."""
+    return list(read_jsonl(folder.footprints)) if folder.footprints.exists() else []
 
 
 def status(root: Path, *, as_json: bool) -> int:
@@ -107,6 +112,8 @@ def show(root: Path, task: str, arm: str | None, seed: int | None, *, log_lines:
         return DONE
     out = screen.console()
     _print_verdict(out, line, execution)
+    for text in _footprint_lines(folder, line):
+        out.print(Text(text))
     if tests:
         out.print()
         out.print(_tests_table(tests))
@@ -143,6 +150,27 @@ def _print_verdict(out: Any, line: Mapping[str, Any], execution: Mapping[str, An
             out.print(Text(execution["apply_messages"]))
 
 
+def _footprint_lines(folder: RunFolder, line: Mapping[str, Any]) -> Iterator[str]:
+    """The footprint of the candidate of an outcome line, in words."""
+    wanted = line["task_id"], line["arm"], line["seed"]
+    for one in read_footprints(folder):
+        if (one["task_id"], one["agent"], one["seed"]) != wanted:
+            continue
+        metrics, human = one["metrics"], one["human_metrics"]
+        if metrics is None:
+            yield f"footprint: not measured ({one.get('analysis_error') or one['analysis_status']})"
+        elif metrics["net_units"] is None:
+            yield f"footprint: unknown, as these do not parse: {', '.join(metrics['lexical_files'])}"
+        else:
+            own = (
+                "" if human is None or human["churn"] is None else f"; the task's own fix: {human['net_units']:+d} net"
+            )
+            yield (
+                f"footprint: {metrics['net_units']:+d} net units, {metrics['churn']} churn in "
+                f"{metrics['files_changed']} file(s){own}"
+            )
+
+
 def _tests_table(tests: Mapping[str, str]) -> Table:
     """Tests that did not pass first, then as many others as a screen takes."""
     ordered = sorted(tests.items(), key=lambda item: (item[1] == "passed", item[0]))
@@ -162,7 +190,7 @@ def report(root: Path, out: Path | None) -> int:
 
     folder = RunFolder.existing(root)
     path = out or folder.report
-    write_report(path, read_summary(folder), list(read_jsonl(folder.outcomes)))
+    write_report(path, read_summary(folder), list(read_jsonl(folder.outcomes)), read_footprints(folder))
     screen.console().print(Text(f"report: {path}"))
     return DONE
 

@@ -101,6 +101,9 @@ def scoreboard(summary: Mapping[str, Any]) -> Table:
     for heading in ("tasks", "seeds", "resolved"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("rate [Wilson 95 %]", no_wrap=True)
+    footprint = summary.get("footprint") or {}
+    if footprint:
+        table.add_column("net units", justify="right", no_wrap=True)
     table.add_column("not resolved by", overflow="fold")
     for name, arm in summary["arms"].items():
         others = ", ".join(f"{outcome} {n}" for outcome, n in arm["outcomes"].items() if outcome != "resolved")
@@ -110,9 +113,21 @@ def scoreboard(summary: Mapping[str, Any]) -> Table:
             str(len(arm["seeds"])),
             f"{arm['resolved']}/{arm['planned']}",
             rate(arm),
+            *([_net_units(footprint.get(name, {}))] if footprint else []),
             others,
         )
+    if footprint:
+        table.caption = "net units: mean footprint of resolved candidates"
+        table.caption_justify = "left"
     return table
+
+
+def _net_units(languages: Mapping[str, Mapping[str, Any]]) -> str:
+    """Mean net units of an arm; by language where there are several, which are never pooled."""
+    known = {name: one["mean_net_units"] for name, one in languages.items() if one["mean_net_units"] is not None}
+    if len(known) < 2:
+        return next((f"{mean:+.1f}" for mean in known.values()), "–")
+    return "\n".join(f"{name} {mean:+.1f}" for name, mean in known.items())
 
 
 def census_line(summary: Mapping[str, Any]) -> str:

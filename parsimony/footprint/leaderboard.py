@@ -212,15 +212,17 @@ def _mean_row(
 
 def _rank_intervals(counted: Mapping[str, Mapping[str, Record]], draws: int, seed: int) -> dict[str, list[int]]:
     """The 95 % interval of each agent's rank. Tasks where no attempt counts are not drawn: they say nothing."""
-    tasks = sorted({task for records in counted.values() for task in records})
+    tasks = sorted({record.task_id for records in counted.values() for record in records.values()})
     if not tasks:
         return {}
     rows = {task: row for row, task in enumerate(tasks)}
     values: Floats = np.zeros((len(tasks), len(counted)))
     weights: Floats = np.zeros_like(values)
     for column, records in enumerate(counted.values()):
-        for task, record in records.items():
-            values[rows[task], column], weights[rows[task], column] = _net(record), 1
+        for record in records.values():  # several of a task where the agent has several seeds: they are drawn together
+            values[rows[record.task_id], column] += _net(record)
+            weights[rows[record.task_id], column] += 1
+    values /= np.maximum(weights, 1)
     lower, upper = interval_95(ranks(weighted_mean_draws(values, weights, draws, seed), largest_first=False))
     return {
         agent: [int(lower[column]), int(upper[column])]

@@ -4,7 +4,7 @@
 #
 # With PARSIMONY_LOOK set it ends in a shell where the tests would start (`parsimony replay`).
 # In: $PARSIMONY_IN/settings.sh (made by parsimony.runner; see there), patches, reporters.
-# Out: $PARSIMONY_OUT/{phase,steps,report.json,apply.log,applied.patch,reports/*}.
+# Out: $PARSIMONY_OUT/{phase,steps,report.json,apply.log,applied.patch,base/*,reports/*}.
 # Exit status: 0 the tests were run (whatever they said), 64 the patch does not apply, 65 the test patch does not
 # apply, 66 there is no work tree.
 
@@ -71,6 +71,21 @@ pristine() {
   return 0
 }
 
+# sources.sh calls `source_file N PATH` for each implementation file whose base version is wanted (4 MiB at most). The
+# tests could write into the outbox, so the identity of what was put there is noted.
+keep_sources() {
+  mkdir -p "$OUT/base"
+  source_file() {
+    [ -f "$2" ] && [ ! -L "$2" ] || return 0
+    if [ -n "$(find "./$2" -size -8193 2>/dev/null)" ]; then
+      cp -- "$2" "$OUT/base/$1" && note base "$1 $(g hash-object --no-filters -- "$OUT/base/$1")"
+    else
+      note too_large "$1"
+    fi
+  }
+  . "$IN/sources.sh"
+}
+
 # ---- the candidate's patch: strategies in order, each from the pristine tree, each all or nothing
 
 strategy_git() { g apply --whitespace=nowarn "$1" 2>>"$OUT/apply.log"; }
@@ -98,6 +113,7 @@ apply_candidate() {
           g add -A -N . 2>/dev/null
           g diff --binary HEAD >"$OUT/applied.patch" 2>/dev/null
           pristine_index
+          note applied "$(g hash-object --no-filters -- "$OUT/applied.patch")"
         fi
         return 0
       fi
@@ -211,6 +227,7 @@ main() {
   g rev-parse --is-inside-work-tree >/dev/null 2>&1 || { note problem "$WORKDIR is not a git work tree"; finish 66; }
   if [ "$EXACT_FORMS$FUZZY_FORMS" != 00 ]; then
     save_touched
+    keep_sources
     apply_candidate || { note problem "no strategy could apply the patch"; finish 64; }
     . "$IN/steering.sh"
   fi
@@ -222,7 +239,7 @@ main() {
     echo "This is the tree as it is graded. The tests: /bin/sh $IN/tests.sh" >&2
     exec /bin/sh -i
   fi
-  rm -rf "$SAVE" "$IN/settings.sh" "$IN/touched.sh" "$IN/steering.sh" "$IN/test.patch" "$IN/base.tar" "$IN"/candidate.*
+  rm -rf "$SAVE" "$IN/settings.sh" "$IN/touched.sh" "$IN/sources.sh" "$IN/steering.sh" "$IN/test.patch" "$IN/base.tar" "$IN"/candidate.*
   forget_reports
   phase tests
   run_tests

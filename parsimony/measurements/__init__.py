@@ -12,6 +12,8 @@ from parsimony.measurements.files import (
     require_one_analyzer,
     require_one_rate,
     require_one_track,
+    seeds_apart,
+    seeds_pooled,
 )
 from parsimony.measurements.population import POPULATION_FORMAT, Population, check_commit, read_bases
 from parsimony.measurements.record import (
@@ -48,5 +50,7 @@ __all__ = [
     "require_one_rate",
     "require_one_track",
     "required_text",
+    "seeds_apart",
+    "seeds_pooled",
     "track_of",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from parsimony import strict_json
@@ -23,8 +24,11 @@ class ResultsFile:
     records: tuple[Record, ...]
 
 
-def read_results(path: str | Path) -> ResultsFile:
+def read_results(path: str | Path, *, keep_seeds: bool = False) -> ResultsFile:
     """Read one results file: JSON lines, a record each; blank lines are skipped. No line means no record.
+
+    Args:
+        keep_seeds: leave an agent's seeds together; else each becomes an agent of its own (`seeds_apart`).
 
     The digest is of the very bytes that were parsed, also when the file changes meanwhile.
 
@@ -44,7 +48,35 @@ def read_results(path: str | Path) -> ResultsFile:
                 error.problem, mend=error.mend, file=str(path), row=number, field=error.place.field
             ) from None
         records.append(Record.from_json(value, file=str(path), row=number))
-    return ResultsFile(str(path), hashlib.sha256(data).hexdigest(), tuple(records))
+    kept = tuple(records) if keep_seeds else seeds_apart(records)
+    return ResultsFile(str(path), hashlib.sha256(data).hexdigest(), kept)
+
+
+def seeds_apart(records: Iterable[Record]) -> tuple[Record, ...]:
+    """Each seed of an agent as an agent of its own, `AGENT seed N`, for what takes one attempt per task."""
+    return tuple(
+        one if one.seed is None else replace(one, agent=f"{one.agent} seed {one.seed}", seed=None) for one in records
+    )
+
+
+def seeds_pooled(records: Sequence[Record]) -> tuple[Record, ...]:
+    """The seeds of an agent as further attempts of the one agent, whose rate is then that of them all."""
+    seeds = {(one.agent, one.seed): one for one in records if one.seed is not None}
+    tasks, solved = Counter[str](), Counter[str]()
+    for one in seeds.values():
+        tasks[one.agent] += one.benchmark_tasks or 0
+        solved[one.agent] += one.published_resolved_count or 0
+    return tuple(
+        one
+        if one.seed is None or not tasks[one.agent]
+        else replace(
+            one,
+            benchmark_tasks=tasks[one.agent],
+            published_resolved_count=solved[one.agent],
+            resolve_rate=solved[one.agent] / tasks[one.agent],
+        )
+        for one in records
+    )
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -66,15 +98,15 @@ def parse_records(values: Iterable[object]) -> tuple[Record, ...]:
 
 
 def by_agent(records: Iterable[Record]) -> dict[str, dict[str, Record]]:
-    """{agent: {task: record}}, agents sorted.
+    """{agent: {attempt: record}}, agents sorted. An attempt is a task, or `TASK seed N` where records have seeds.
 
     Raises:
-        InputError: an agent has two records of one task.
+        InputError: an agent has two records of one attempt.
     """
     found: dict[str, dict[str, Record]] = {}
     for record in records:
-        tasks = found.setdefault(record.agent, {})
-        if (earlier := tasks.setdefault(record.task_id, record)) is not record:
+        attempts = found.setdefault(record.agent, {})
+        if (earlier := attempts.setdefault(record.attempt, record)) is not record:
             before = f"{earlier.file}:{earlier.row}" if earlier.file else f"row {earlier.row}"
             raise record.error(f"is there twice, first at {before}", "keep one of the two")
     return dict(sorted(found.items()))

@@ -138,6 +138,7 @@ class Record:
         analyzer_commit: None also when the record says null; see `has_analyzer_commit`.
         track: identity of the parsers of a language other than Python; None for Python.
         published_resolved_count, benchmark_tasks, resolve_rate: totals that the publisher states for the agent.
+        seed: which of several attempts of the agent at the task; None where there is one only.
         file, row: where the record was read.
     """
 
@@ -159,6 +160,7 @@ class Record:
     base: Base | None
     patch_sha256: str | None
     provenance: Mapping[str, object]
+    seed: int | None = None
     file: str | None = None
     row: int | None = None
 
@@ -183,6 +185,11 @@ class Record:
         """The metrics of a completed analysis with known units."""
         metrics = self.analyzed
         return metrics if metrics is not None and None not in (metrics.net_units, metrics.churn) else None
+
+    @property
+    def attempt(self) -> str:
+        """The task, and the seed where the record has one."""
+        return self.task_id if self.seed is None else f"{self.task_id} seed {self.seed}"
 
     @property
     def has_patch(self) -> bool:
@@ -241,6 +248,7 @@ class Record:
             base=read_base(provenance, "provenance"),
             patch_sha256=Fields(provenance, "provenance").text("patch_sha256"),
             provenance=provenance,
+            seed=fields.integer("seed"),
             file=file,
             row=row,
         )

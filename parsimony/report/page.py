@@ -10,7 +10,7 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from parsimony import __version__
-from parsimony.report import plots
+from parsimony.report import graded_footprints, plots
 
 Line = Mapping[str, Any]
 
@@ -20,17 +20,26 @@ MATRIX: Final = 400
 """How many tasks the matrix shows."""
 
 
-def write_report(path: Path, summary: Mapping[str, Any], lines: Sequence[Line]) -> None:
+def write_report(
+    path: Path, summary: Mapping[str, Any], lines: Sequence[Line], footprints: Sequence[Line] = ()
+) -> None:
     """Write the page of a run to `path`, by rename.
 
     Args:
-        summary: of summary.json. lines: of outcomes.jsonl.
+        summary: of summary.json. lines: of outcomes.jsonl. footprints: of footprints.jsonl.
     """
     environment = Environment(
         loader=PackageLoader("parsimony", "report"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"percent": _percent, "seconds": _seconds, "mib": _mib, "plain": _plain}
+    environment.filters |= {
+        "percent": _percent,
+        "seconds": _seconds,
+        "mib": _mib,
+        "plain": _plain,
+        "units": _units,
+        "ratio": _ratio,
+    }
     page = environment.get_template("page.html.j2").render(
         summary=summary,
         arms=list(summary["arms"]),
@@ -42,6 +51,7 @@ def write_report(path: Path, summary: Mapping[str, Any], lines: Sequence[Line]) 
         tasks=len({line["task_id"] for line in lines}),
         explained=_explained(lines),
         listed=LISTED,
+        footprints=_footprints(footprints) if summary.get("footprint") else None,
         version=__version__,
     )
     fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
@@ -66,6 +76,24 @@ def _explained(lines: Sequence[Line]) -> list[Line]:
     order = ["tampered", "missing", "out_of_memory", "timed_out", "does_not_apply", "not_resolved", "empty_patch"]
     others = [line for line in lines if line["outcome"] != "resolved"]
     return sorted(others, key=lambda x: (order.index(x["outcome"]), x["task_id"], x["arm"], x["seed"]))[:LISTED]
+
+
+def _footprints(raw: Sequence[Line]) -> dict[str, Any] | None:
+    if not raw:
+        return None
+    return {
+        "plot": graded_footprints.plot(raw),
+        "rows": graded_footprints.by_task(raw),
+        "most": graded_footprints.MOST_TASKS,
+    }
+
+
+def _units(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.1f}".removesuffix(".0")
+
+
+def _ratio(value: float | None) -> str:
+    return "–" if value is None else f"× {value:.2f}"
 
 
 def _percent(value: float | None) -> str:

@@ -3,10 +3,12 @@
 
 from parsimony.runner.policy import RUNNER_VERSION, Policy, execution_key
 from parsimony.runner.reading import read
-from parsimony.runner.request import GradingOrder, Reading, build_order, refusal
+from parsimony.runner.request import FootprintWanted, GradingOrder, Reading, build_order, refusal
+from parsimony.runner.sources import source_language
 
 __all__ = [
     "RUNNER_VERSION",
+    "FootprintWanted",
     "GradingOrder",
     "Policy",
     "Reading",
@@ -14,4 +16,5 @@ __all__ = [
     "execution_key",
     "read",
     "refusal",
+    "source_language",
 ]

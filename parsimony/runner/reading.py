@@ -6,6 +6,7 @@ satisfied is the scorer's business.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import replace
 from typing import Final
@@ -83,6 +84,7 @@ def read(order: GradingOrder, result: SandboxResult, *, sandbox: str) -> Executi
         started_at=time.time() - result.usage.wall_seconds,
         image_digest=result.image_digest,
         applied_patch=applied_patch[:MIB],
+        base_files=_base_files(order.reading, steps, result),
     )
 
 
@@ -176,7 +178,31 @@ def _apply_record(reading: Reading, steps: Steps, result: SandboxResult) -> tupl
         restored=_restored(reading, steps),
         messages=_tail(result.outputs.get("apply.log", b""), 2000),
     )
-    return record, result.outputs.get("applied.patch", data)
+    noted, seen = steps.last("applied"), result.outputs.get("applied.patch", b"")
+    return record, seen if noted is not None and git_blob(seen, noted) else data
+
+
+def _base_files(reading: Reading, steps: Steps, result: SandboxResult) -> dict[str, bytes | None]:
+    """What came back of the base versions. One that is too large, or not what was noted when it was put there (the
+    tests wrote over it), is left out: it is not known."""
+    noted = dict(note.partition(" ")[::2] for note in steps.all("base"))
+    too_large = set(steps.all("too_large"))
+    found: dict[str, bytes | None] = {}
+    for number, path in enumerate(reading.sources):
+        data = result.outputs.get(f"base/{number}")
+        if str(number) not in noted:
+            if str(number) not in too_large:
+                found[path] = None
+        elif data is not None and git_blob(data, noted[str(number)]):
+            found[path] = data
+    return found
+
+
+def git_blob(data: bytes, name: str) -> bool:
+    """Whether `name` is what git calls a file of this content, by SHA-1 or SHA-256."""
+    digest = hashlib.sha1(usedforsecurity=False) if len(name) == 40 else hashlib.sha256()
+    digest.update(b"blob %d\0" % len(data) + data)
+    return digest.hexdigest() == name
 
 
 def _without_markers(log: CapturedOutput, nonce: str) -> CapturedOutput:

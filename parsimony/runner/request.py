@@ -8,7 +8,7 @@ import secrets
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Final
@@ -17,12 +17,22 @@ from parsimony import patches
 from parsimony.errors import PermanentError
 from parsimony.execution import ExecutionRequest, Limits
 from parsimony.runner.policy import Policy
+from parsimony.runner.sources import as_text, patch_paths, sources
 from parsimony.runner.steering import Steering, SteeringTable
 from parsimony.tasks.model import Task
 from parsimony.testreports import FORMATS
 from parsimony.testreports.model import Canaries
 
 COMMAND: Final = ("/bin/sh", "-c", 'exec /bin/sh "$PARSIMONY_IN/run.sh"')
+
+
+@dataclass(frozen=True, slots=True)
+class FootprintWanted:
+    """How the footprint of a graded candidate is measured: by which track of which language, and beside which fix."""
+
+    track: str
+    language: str
+    fix: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +48,10 @@ class Reading:
         forms: per form of the patch that may be applied: its bytes and the repairs that it carries. First those for
             `git apply`, then the one for `patch --fuzz`, if there is one.
         slots: slot number -> path, of the paths that the patch touches.
+        sources: number -> path, of the implementation files that the patch or the task's own fix touches: their base
+            versions come back, so that the footprint is measured on the tree that was graded.
         reasons: findings about the patch that stand before anything ran.
+        footprint: what is measured beside the grading; None = nothing.
     """
 
     log_format: str
@@ -48,7 +61,9 @@ class Reading:
     key: bytes
     forms: tuple[tuple[bytes, tuple[str, ...]], ...]
     slots: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+    footprint: FootprintWanted | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +84,7 @@ def build_order(
     limits: Limits,
     policy: Policy,
     labels: Mapping[str, str],
+    footprint: FootprintWanted | None = None,
 ) -> GradingOrder:
     """The order for one attempt at one execution. An empty `patch` runs the tests on the base tree.
 
@@ -84,7 +100,7 @@ def build_order(
     forms = tuple((form.data, form.repairs) for form in (*exact, *fuzzy))
     if patch and not forms:
         raise PermanentError(f"{task.instance_id}: no form of the patch can be applied whole")
-    slots = tuple(_text(path) for path in prepared.touched) if prepared else ()
+    slots = tuple(as_text(path) for path in prepared.touched) if prepared else ()
     reading = Reading(
         log_format=task.log_format,
         expected=(*task.fail_to_pass, *task.pass_to_pass),
@@ -93,6 +109,8 @@ def build_order(
         key=secrets.token_bytes(32),
         forms=forms,
         slots=slots,
+        sources=sources(task, slots) if slots else (),
+        footprint=footprint,
     )
     settings = _settings(task, limits, policy, (len(exact), len(fuzzy)), reading.nonce)
     return GradingOrder(
@@ -116,6 +134,7 @@ def _inbox(task: Task, reading: Reading, settings: bytes) -> dict[str, bytes]:
     files |= {
         "settings.sh": settings,
         "touched.sh": _calls(("touched", slot, path) for slot, path in enumerate(reading.slots)),
+        "sources.sh": _calls(("source_file", number, path) for number, path in enumerate(reading.sources)),
         "steering.sh": _calls(_steering(task, reading.slots)),
         "report_files.sh": _calls(("report_file", pattern) for pattern in patterns),
         "secrets.json": json.dumps(
@@ -175,17 +194,11 @@ def harness_files() -> Mapping[str, bytes]:
 
 
 def _steering(task: Task, slots: tuple[str, ...]) -> Iterable[tuple[str | int, ...]]:
-    table = SteeringTable({*task.test_files, *_paths(task.test_patch)}, _paths(task.patch))
+    table = SteeringTable({*task.test_files, *patch_paths(task.test_patch)}, patch_paths(task.patch))
     for slot, path in enumerate(slots):
         steering, _ = table.sort(path)
         if steering is not Steering.FREE:
             yield ("steers" if steering is Steering.WHOLE else "mixed", slot, path)
-
-
-@lru_cache(maxsize=256)
-def _paths(patch: bytes) -> frozenset[str]:
-    """Every path that a patch names. Kept, because a task's own patches are asked for once per candidate."""
-    return frozenset(_text(path) for path in patches.prepare(patch).touched) if patch else frozenset()
 
 
 def _settings(task: Task, limits: Limits, policy: Policy, forms: tuple[int, int], nonce: str) -> bytes:
@@ -219,7 +232,3 @@ def _calls(calls: Iterable[tuple[str | int, ...]]) -> bytes:
     """Shell lines that call functions of run.sh; every argument is one word, whatever bytes it holds."""
     lines = (" ".join(shlex.quote(str(word)) for word in call) + "\n" for call in calls)
     return "".join(lines).encode("utf-8", "surrogateescape")
-
-
-def _text(path: bytes) -> str:
-    return path.decode("utf-8", "surrogateescape")

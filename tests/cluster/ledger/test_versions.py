@@ -20,6 +20,8 @@ from parsimony.errors import InputError, LedgerError
 
 Score = Callable[..., dict[str, Any]]
 
+NEXT = SCHEMA.version + 1
+
 
 def double_the_seed(kind: str, table: pa.Table) -> pa.Table:
     if kind != "score":
@@ -29,29 +31,29 @@ def double_the_seed(kind: str, table: pa.Table) -> pa.Table:
 
 
 SECOND = Schema(
-    version=SCHEMA.version + 1,
+    version=NEXT,
     kinds={
         **SCHEMA.kinds,
         "score": {
             **SCHEMA.kinds["score"],
-            "twice": Column("twice", Type.INT64, since=2),
-            "note": Column("note", Type.TEXT, since=2),
+            "twice": Column("twice", Type.INT64, since=NEXT),
+            "note": Column("note", Type.TEXT, since=NEXT),
         },
-        "plan": {"name": Column("name", Type.NAME, since=2)},
+        "plan": {"name": Column("name", Type.NAME, since=NEXT)},
     },
 )
-SECOND_FILLED = replace(SECOND, migrations={1: double_the_seed})
+SECOND_FILLED = replace(SECOND, migrations={SCHEMA.version: double_the_seed})
 THIRD = replace(
     SECOND,
-    version=3,
-    kinds={**SECOND.kinds, "plan": {**SECOND.kinds["plan"], "size": Column("size", Type.INT32, since=3)}},
-    migrations={1: double_the_seed},
+    version=NEXT + 1,
+    kinds={**SECOND.kinds, "plan": {**SECOND.kinds["plan"], "size": Column("size", Type.INT32, since=NEXT + 1)}},
+    migrations={SCHEMA.version: double_the_seed},
 )
 
 
 @pytest.fixture
 def old(directory: Path, score: Score) -> Path:
-    """A ledger of the first version: a score in a segment, another in the journal."""
+    """A ledger of this version: a score in a segment, another in the journal."""
     with Ledger.open(directory) as ledger:
         ledger.append("score", score(1))
         ledger.seal()
@@ -94,8 +96,8 @@ def test_an_old_ledger_goes_on_in_the_new_version(old: Path, score: Score) -> No
         ledger.append("plan", {"name": "p"})
     manifest = load_manifest(old, SECOND)
     assert manifest is not None
-    assert manifest.schema == 2
-    assert [segment.schema for segment in manifest.segments] == [2, 2]
+    assert manifest.schema == NEXT
+    assert [segment.schema for segment in manifest.segments] == [NEXT, NEXT]
     assert LedgerReader(old, schema=SECOND).table("score", ["twice"]).column("twice").to_pylist() == [2, 4, 7]
 
 
@@ -104,7 +106,7 @@ def test_old_segments_are_left_as_they_are(old: Path, score: Score) -> None:
         ledger.append("score", score(3))
     manifest = load_manifest(old, SECOND)
     assert manifest is not None
-    assert [segment.schema for segment in manifest.segments] == [1, 2]
+    assert [segment.schema for segment in manifest.segments] == [SCHEMA.version, NEXT]
     assert LedgerReader(old, schema=SECOND_FILLED).table("score", ["twice"]).column("twice").to_pylist() == [2, 4, None]
 
 
@@ -113,9 +115,33 @@ def test_a_newer_ledger_is_refused(old: Path) -> None:
     Ledger.open(old, schema=SECOND).close()
     before = sorted(path.name for path in old.iterdir())
     for use in (Ledger.open, LedgerReader):
-        with pytest.raises(LedgerError, match="newer parsimony: schema version 2, this one knows 1; use the version"):
+        with pytest.raises(LedgerError, match=f"schema version {NEXT}, this one knows {SCHEMA.version}; use"):
             use(old)
     assert sorted(path.name for path in old.iterdir()) == before
+
+
+def test_ledgers_of_every_earlier_version_are_read(directory: Path) -> None:
+    """As they were written: without the columns that came later."""
+    for version in range(1, SCHEMA.version):
+        kinds = {
+            kind: {name: column for name, column in columns.items() if column.since <= version}
+            for kind, columns in SCHEMA.kinds.items()
+        }
+        place = directory.with_name(f"version-{version}")
+        row = {"execution_key": "sha256:1", "outcome": "completed", "task_id": "t"}
+        with Ledger.open(place, schema=Schema(version=version, kinds=kinds)) as ledger:
+            ledger.append("execution", row)
+            ledger.seal()
+            ledger.append("execution", {**row, "execution_key": "sha256:2"})
+            ledger.close(seal=False)
+        found = list(LedgerReader(place).rows("execution"))
+        assert [one["execution_key"] for one in found] == ["sha256:1", "sha256:2"]
+        later = [name for name, column in SCHEMA.kinds["execution"].items() if column.since > version]
+        assert later
+        assert {one[name] for one in found for name in later} == {None}
+        with Ledger.open(place) as ledger:
+            ledger.append("execution", {**row, "execution_key": "sha256:3", "footprint": "{}"})
+        assert [one["footprint"] for one in LedgerReader(place).rows("execution")] == [None, None, "{}"]
 
 
 def test_a_newer_format_is_refused(old: Path) -> None:

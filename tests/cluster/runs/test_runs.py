@@ -21,9 +21,11 @@ from cluster.engines import Engine
 from cluster.engines.local import LocalEngine
 from cluster.grading import Graded, grade_sweep, regrade_run
 from cluster.ledger import Ledger, LedgerReader
+from cluster.measuring import measured
 from cluster.plan import Plan, Unit
 from cluster.sandboxes.fake import FakeSandbox
 from cluster.sweep import Sweep, read_sweep
+from parsimony.cli.footprint import Choice, leaderboard
 from parsimony.errors import InputError, LedgerLocked, PermanentError, SandboxUnavailable
 from parsimony.execution import (
     ApplyRecord,
@@ -38,6 +40,7 @@ from parsimony.execution import (
     TestResult,
     TestStatus,
 )
+from parsimony.measurements import read_results
 from parsimony.records import Score
 from parsimony.reference import Reference, TaskReference
 from parsimony.runner import GradingOrder
@@ -65,7 +68,7 @@ def read(order: GradingOrder, result: SandboxResult, /, *, sandbox: str) -> Exec
         statuses = {"a": TestStatus.PASSED, "b": TestStatus.FAILED}
     if b"+flaky" in added:
         statuses = {"a": TestStatus.PASSED, "b": next(COIN)}
-    return Execution(
+    execution = Execution(
         execution_key=order.request.execution_key,
         outcome=ExecutionOutcome.COMPLETED,
         exit_status=0,
@@ -79,7 +82,10 @@ def read(order: GradingOrder, result: SandboxResult, /, *, sandbox: str) -> Exec
         sandbox=sandbox,
         runner_version="1",
         started_at=1.0,
+        applied_patch=added,
+        base_files=dict.fromkeys(order.reading.sources, b"old\n"),
     )
+    return measured(execution, order.reading.footprint)
 
 
 class Watcher:
@@ -204,6 +210,58 @@ def test_a_run_decides_every_planned_candidate(bench: Bench) -> None:
     }  # fmt: skip
     assert graded.summary["arms"]["y"]["rate"] == 0.75
     assert (bench.root / "out" / "report.html").read_text().count("resolved")
+
+
+def footprints(bench: Bench) -> dict[tuple[str, str, int], dict[str, Any]]:
+    lines = (bench.root / "out" / "footprints.jsonl").read_text().splitlines()
+    return {(x["task_id"], x["agent"], x["seed"]): x for x in map(json.loads, lines)}
+
+
+def test_the_footprint_of_every_candidate_stands_beside_its_verdict(bench: Bench) -> None:
+    """Measured against the base files of its task, also where one execution decided several candidates."""
+    graded = bench.grade()
+    found = footprints(bench)
+    assert found.keys() == bench.outcomes().keys()
+    assert {key: one["analysis_status"] for key, one in found.items() if one["analysis_status"] != "ok"} == {
+        ("t-2", "x", 1): "missing_patch"
+    }
+    assert {one["model_human_ratio"] for one in found.values()} == {None, 1.0}  # `old` became another name
+    assert [found["t-1", "x", seed]["resolve_rate"] for seed in (1, 2)] == [0.5, 0.5]
+    assert graded.summary["footprint"]["y"]["python"]["measured"] == 3
+    assert "Footprint" in (bench.root / "out" / "report.html").read_text()
+    records = read_results(bench.root / "out" / "footprints.jsonl").records
+    assert {record.agent for record in records} == {"x seed 1", "x seed 2", "y seed 1", "y seed 2"}
+
+
+def test_another_track_measures_again_without_grading(bench: Bench) -> None:
+    bench.grade()
+    tracks = {one.get("measurement_track", {}).get("unit_version") for one in footprints(bench).values()}
+    bench.grade(footprint="units-v2")
+    again = {one.get("measurement_track", {}).get("unit_version") for one in footprints(bench).values()}
+    assert (tracks, again, bench.requests) == ({None}, {"units-v2"}, 0)
+    assert footprints(bench)["t-1", "x", 1]["metrics"]["churn"] == 2
+
+
+def test_a_run_without_footprints_has_none(bench: Bench) -> None:
+    """And gets them later, from what every grading brings back."""
+    graded = bench.grade(footprint="off")
+    assert "footprint" not in graded.summary
+    assert not (bench.root / "out" / "footprints.jsonl").exists()
+    bench.grade()
+    assert (footprints(bench)["t-1", "x", 1]["analysis_status"], bench.requests) == ("ok", 0)
+
+
+def test_a_leaderboard_of_a_run_pools_the_seeds_of_an_arm(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    bench.grade()
+    capsys.readouterr()
+    choice = Choice((), shared=False, mode="full_file", ordering="measured-net-mean-v1", draws=50, seed=1)
+    leaderboard([bench.root / "out"], choice, as_json=True)
+    rows = {row["agent"]: row for row in json.loads(capsys.readouterr().out)}
+    assert (rows["x"]["measured_tasks"], rows["x"]["resolve_rate"]) == (2, 0.5)
+    assert (rows["y"]["measured_tasks"], rows["y"]["resolve_rate"]) == (3, 0.75)
+    (bench.root / "out" / "footprints.jsonl").unlink()
+    with pytest.raises(InputError, match="has no footprints"):
+        leaderboard([bench.root / "out"], choice, as_json=True)
 
 
 def test_the_folder_holds_what_its_document_says(bench: Bench) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 from dataclasses import replace
 
@@ -109,6 +110,33 @@ def test_what_no_candidate_can_cause_is_a_fault(result: SandboxResult, error: ty
     """Nothing of the candidate had run yet: no verdict."""
     with pytest.raises(error):
         run(result)
+
+
+def blob(data: bytes) -> bytes:
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest().encode()
+
+
+def test_base_files_come_back_as_they_were_before_the_tests() -> None:
+    """The files of the candidate and of the task's own fix that count; what the tests wrote over is not known."""
+    fix = PATCH.replace(b"m.py", b"pkg/own.py") + PATCH.replace(b"m.py", b"tests/test_m.py")
+    big, forged = PATCH.replace(b"m.py", b"big.py"), PATCH.replace(b"m.py", b"forged.py")
+    gone = b"diff --git a/new.py b/new.py\nnew file mode 100644\n--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
+    order = make_order(make_task(patch=fix), PATCH + big + forged + gone)
+    assert order.reading.sources == ("m.py", "big.py", "forged.py", "new.py", "pkg/own.py")
+    assert b"source_file 4 pkg/own.py" in order.request.files["sources.sh"]
+    steps = b"base 0 %b\nbase 2 %b\nbase 4 %b\ntoo_large 1\n" % (blob(b"old\n"), blob(b"old\n"), blob(b"own\n"))
+    outputs = {"base/0": b"old\n", "base/2": b"overwritten\n", "base/4": b"own\n", "base/3": b"put there\n"}
+    execution = run(make_result(outputs={**DONE, **outputs, "steps": DONE["steps"] + steps}), order)
+    assert execution.base_files == {"m.py": b"old\n", "new.py": None, "pkg/own.py": b"own\n"}
+
+
+def test_the_applied_patch_is_what_was_noted() -> None:
+    """A strategy that moves hunks leaves a diff of the tree; the tests cannot put another in its place."""
+    seen = b"diff --git a/m.py b/m.py\n"
+    steps = b"strategy fuzz\nvariant 0\napplied %b\nexit_status 0\n" % blob(seen)
+    assert run(make_result(outputs={**DONE, "steps": steps, "applied.patch": seen})).applied_patch == seen
+    assert run(make_result(outputs={**DONE, "steps": steps, "applied.patch": b"forged"})).applied_patch == PATCH
+    assert run(make_result(outputs={**DONE, "applied.patch": b"forged"})).applied_patch == PATCH
 
 
 def test_a_log_counts_only_between_the_markers_of_this_attempt() -> None:
