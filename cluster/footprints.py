@@ -63,7 +63,8 @@ class Measured:
 
 def _current(stored: Mapping[str, Any] | None, how: FootprintWanted) -> bool:
     if stored is None or "provenance" not in stored:
-        return stored is not None  # an error stays what it is until the candidate is graded again
+        # An error stays what it is until the candidate is graded again, but a parser may be here by now.
+        return stored is not None and "parser_missing" not in stored
     made = stored["provenance"]
     same_analyzer = (made["analyzer_version"], made["analyzer_source_sha256"]) == (ANALYZER_VERSION, source_sha256())
     return same_analyzer and (made["track"], made["language"]) == (how.track, how.language)

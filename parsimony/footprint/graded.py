@@ -11,7 +11,7 @@ from typing import Any, Final
 from parsimony.errors import InputError
 from parsimony.footprint.measuring import measure_patch
 from parsimony.footprint.model import Footprint, human_ratio
-from parsimony.footprint.tracks import track_names
+from parsimony.footprint.tracks import load_track, track_names
 from parsimony.patches import prepare
 
 OFF: Final = "off"
@@ -43,13 +43,18 @@ def measure_graded(
 
     Returns:
         `analysis_status` (`ok` or `error`), `analysis_error` where there is one, `metrics`, `human_metrics`,
-        `human_error`, `model_human_ratio`, `exclusion_reasons`, and `provenance` of the measurement.
+        `human_error`, `model_human_ratio`, `exclusion_reasons`, and `provenance` of the measurement; `parser_missing`
+        where the parser of the language is not installed here, so that another try elsewhere may help.
     """
+    try:
+        load_track(track, language=language)
+    except InputError as error:
+        return {**_error(error), "parser_missing": True}
     try:
         found = measure_patch(_Known(base), applied, track=track, language=language)
     except Exception as error:
         # Whatever a patch brings about, even a fault of ours, is recorded and never ends the grading.
-        return {"analysis_status": "error", "analysis_error": _describe(error), "metrics": None, "human_metrics": None}
+        return _error(error)
     human, problem = _of_fix(base, fix, track, language) if fix else (None, None)
     return {
         "analysis_status": "ok",
@@ -60,6 +65,10 @@ def measure_graded(
         "exclusion_reasons": dict(found.exclusions),
         "provenance": asdict(found.provenance),
     }
+
+
+def _error(error: Exception) -> dict[str, Any]:
+    return {"analysis_status": "error", "analysis_error": _describe(error), "metrics": None, "human_metrics": None}
 
 
 class _Known:

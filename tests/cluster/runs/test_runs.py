@@ -251,6 +251,20 @@ def test_a_run_without_footprints_has_none(bench: Bench) -> None:
     assert (footprints(bench)["t-1", "x", 1]["analysis_status"], bench.requests) == ("ok", 0)
 
 
+def test_what_lacked_its_parser_is_measured_when_the_parser_is_there(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(name: str, *, language: str) -> None:
+        raise InputError("not installed", mend="install it")
+
+    with monkeypatch.context() as here:
+        here.setattr("parsimony.footprint.graded.load_track", absent)
+        bench.grade()
+    assert footprints(bench)["t-1", "x", 1]["analysis_error"].startswith("InputError: not installed")
+    bench.grade()
+    assert (footprints(bench)["t-1", "x", 1]["metrics"]["churn"], bench.requests) == (2, 0)
+
+
 def test_a_leaderboard_of_a_run_pools_the_seeds_of_an_arm(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     bench.grade()
     capsys.readouterr()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from parsimony.errors import InputError
+from parsimony.footprint import graded
 from parsimony.footprint.graded import OFF, measure_graded, track_for
 
 BASE = {"m.py": b"x = 1\n", "own.py": b"y = 1\n"}
@@ -64,3 +66,13 @@ def test_the_track_of_a_task() -> None:
     assert track_for("units-v2", "go") == "tree-sitter-units-v1"
     assert track_for(OFF, "python") is None
     assert track_for("units-v1", "cobol") is None
+
+
+def test_a_parser_that_is_not_here_may_be_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str, *, language: str) -> None:
+        raise InputError(f"the parser of {language} is not installed", mend="install it")
+
+    monkeypatch.setattr(graded, "load_track", absent)
+    found = measure_graded(BASE, APPLIED, FIX, track="tree-sitter-units-v1", language="go")
+    assert (found["parser_missing"], found["metrics"]) == (True, None)
+    assert "not installed" in found["analysis_error"]
