@@ -42,8 +42,9 @@ NETWORK = frozenset(
         "xmlrpc",
     }
 )  # fmt: skip
-# What the scoring path may load besides the standard library: numbers, and Arrow where a Parquet file is named.
-ALLOWED = frozenset({"numpy", "pyarrow", "scipy"})
+# What the scoring path may load besides the standard library: numbers, Arrow where a Parquet file is named, and the
+# parsers of the footprint with its exact edit distance, from which scorecards tell which symbols a patch touches.
+ALLOWED = frozenset({"numpy", "pyarrow", "rapidfuzz", "scipy", "tree_sitter"})
 CLUSTER_EXTRAS = (
     "aiohttp", "cluster", "docker", "grpc", "jinja2", "kubernetes", "matplotlib", "prometheus_client", "psutil",
     "pyarrow", "pydantic", "ray", "rich", "structlog", "typer", "yaml",
