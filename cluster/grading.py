@@ -15,11 +15,12 @@ from cluster.dispatch import Policy, RunEnding
 from cluster.driver import DriveOptions, drive
 from cluster.engines import Engine, EngineSpec, create_engine
 from cluster.ledger import LedgerReader
-from cluster.plan import Environment, Inputs, load, make_plan
+from cluster.plan import Environment, Inputs, Plan, Unit, load, make_plan
 from cluster.recorder import Judge, Recorder
 from cluster.rundir import read_jsonl
 from cluster.session import Observer, Session, environments, load_report_early
 from cluster.sweep import Sweep
+from cluster.variants import plan_variants, variant_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,37 @@ async def _grade(session: Session, engine: Engine, inputs: Inputs, observer: Obs
         if pending:
             load_report_early()
         ending, reason = await execute(session, engine, recorder, pending, inputs=inputs, observer=observer)
+        if sweep.variants and ending is RunEnding.COMPLETED:
+            resolved = session.resolved(plan, recorder)
+            ending, reason = await _grade_variants(session, engine, inputs, (resolved, found), observer)
         # Before the engine is closed: it waits for the removal of the last sandboxes meanwhile.
         return Graded(session.write_results(plan, recorder, inputs), ending, reason)
+
+
+async def _grade_variants(
+    session: Session,
+    engine: Engine,
+    inputs: Inputs,
+    what: tuple[Sequence[Unit], Mapping[str | None, Environment]],
+    observer: Observer,
+) -> tuple[RunEnding, str]:
+    """Grade what was resolved once more under the sweep's other conditions, and write what came of it."""
+    trials, work = plan_variants(session.sweep, inputs, *what)
+    judge = judge_of(session.sweep, inputs)
+    recorder = session.recorder(Plan((), work), judge, observer)
+    done = session.executed(work)
+    pending = [key for key in work if key not in done]
+    if pending:
+        observer.message(f"{len(pending)} more executions under other conditions: {', '.join(session.sweep.variants)}")
+        observer.planned(Plan((), work), len(pending), 0)
+    ended = await execute(session, engine, recorder, pending, inputs=inputs, observer=observer)
+    executions = session.executions_now(set(work))
+    for trial in trials:
+        for key in (trial.key, trial.fix):
+            if key in executions:
+                recorder.charge(trial.unit, executions[key])
+    session.write_variants(variant_lines(trials, work, executions, judge))
+    return ended
 
 
 async def execute(

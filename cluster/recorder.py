@@ -173,6 +173,10 @@ class Recorder:
         self._charge(unit, execution, now)
         self.on_verdict(unit, verdict)
 
+    def charge(self, unit: Unit, execution: Execution) -> None:
+        """Cost rows of an execution that decides nothing: a unit under another condition."""
+        self._charge(unit, execution, time.time())
+
     def _charge(self, unit: Unit, execution: Execution | None, now: float) -> None:
         """Cost rows, once per unit and once per execution, however often verdicts are made again."""
         if unit.candidate is not None and unit.candidate.usage is not None and unit.repeat == 0:

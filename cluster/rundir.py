@@ -48,6 +48,11 @@ class RunFolder:
         return self.root / "footprints.jsonl"
 
     @property
+    def variants(self) -> Path:
+        """A line per resolved candidate and condition that it was graded under once more."""
+        return self.root / "variants.jsonl"
+
+    @property
     def base(self) -> Path:
         """Base files that footprints were measured against, each content once."""
         return self.root / "base"

@@ -24,13 +24,14 @@ from cluster.measuring import wanted
 from cluster.plan import Environment, Inputs, Plan, Unit, Work
 from cluster.recorder import Judge, Recorder, charged_already
 from cluster.rows import execution_from_row
-from cluster.rundir import RunFolder, write_atomically, write_json, write_jsonl
+from cluster.rundir import RunFolder, read_jsonl, write_atomically, write_json, write_jsonl
 from cluster.sandboxes import labels
 from cluster.sweep import Sweep
+from cluster.variants import summarise as summarise_variants
 from parsimony.errors import InputError, PermanentError, TemporaryError
 from parsimony.execution import Execution
-from parsimony.runner import GradingOrder, build_order
-from parsimony.scorer import Verdict
+from parsimony.runner import PLAIN, GradingOrder, build_order
+from parsimony.scorer import Outcome, Verdict
 from parsimony.tasks import Task
 
 log = structlog.get_logger(__name__)
@@ -123,6 +124,23 @@ class Session:
                 found[key] = execution_from_row(row)
         return found
 
+    def executions_now(self, keys: set[str]) -> dict[str, Execution]:
+        """The executions of `keys`, with those that were recorded since the run was opened."""
+        self.ledger.flush()
+        self.before = LedgerReader(self.folder.ledger)
+        return self.executions(keys)
+
+    def resolved(self, plan: Plan, recorder: Recorder) -> list[Unit]:
+        """The units of the plan (their first repeat) that are resolved."""
+        self.ledger.flush()
+        scores = LedgerReader(self.folder.ledger).rows("score")
+        lines = results.outcome_lines(plan.units, scores, score_key=recorder.score_key, missing={})
+        return [
+            unit
+            for unit, line in zip(plan.units, lines, strict=True)
+            if unit.repeat == 0 and line["outcome"] == Outcome.RESOLVED.value
+        ]
+
     def recorder(self, plan: Plan, judge: Judge, observer: Observer) -> Recorder:
         """A recorder that knows what the ledger holds."""
         units: dict[str, list[Unit]] = {}
@@ -186,10 +204,15 @@ class Session:
             limits=work.limits,
             policy=self.sweep.policy.runner,
             labels=marks,
-            footprint=wanted(work.task, self.sweep.footprint),
+            footprint=wanted(work.task, self.sweep.footprint) if work.variant == PLAIN else None,
+            variant=work.variant,
         )
 
     # ---- results
+
+    def write_variants(self, lines: list[dict[str, Any]]) -> None:
+        """Write what came of the candidates under other conditions."""
+        write_jsonl(self.folder.variants, lines)
 
     def write_results(self, plan: Plan, recorder: Recorder, inputs: Inputs) -> dict[str, Any]:
         """Derive every file of the folder from the ledger. Returns the summary."""
@@ -222,6 +245,8 @@ class Session:
             records = list(footprints.records(lines, inputs.tasks, measured, self.sweep.footprint))
             write_jsonl(self.folder.footprints, records)
             summary["footprint"] = footprints.summarise(records)
+        if self.sweep.variants and self.folder.variants.exists():
+            summary["robustness"] = summarise_variants(read_jsonl(self.folder.variants))
         write_jsonl(self.folder.outcomes, lines)
         write_jsonl(self.folder.scores, (line["score"] for line in lines if line["score"]))
         rejects = [{"source": r.source, "problem": r.problem, "instance_id": r.instance_id} for r in inputs.rejected]

@@ -191,6 +191,8 @@ class Sweep(Closed):
             candidate is missing. When neither is given, the candidates that are there are the plan.
         repeats: executions of each candidate, for the flake rate.
         concurrency: executions in flight per node, of which as many run as its processors carry; `auto` = just those.
+        variants: conditions under which every resolved candidate is graded once more, beside its task's own fix: what
+            holds only under one hash seed, order of tests, locale or time zone is not robust.
         footprint: the track by which the footprint of every candidate is measured (`units-v1`, `units-v2`; a task of
             another language takes the first track of its own), or `off`.
         reference: the reference file; default: beside the task file, `.reference.json` in place of its suffix.
@@ -210,6 +212,7 @@ class Sweep(Closed):
     engine: Annotated[LocalEngine | RayEngine, Field(discriminator="kind")] = LocalEngine()
     concurrency: Annotated[int, Field(ge=1, le=4096)] | Literal["auto"] = "auto"
     policy: PolicyChoice = PolicyChoice()
+    variants: tuple[Literal["hash-seed", "order", "locale", "timezone"], ...] = ()
     footprint: Literal["units-v1", "units-v2", "off"] = "units-v1"
     reference: Path | None = None
 

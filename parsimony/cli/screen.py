@@ -139,6 +139,16 @@ def census_line(summary: Mapping[str, Any]) -> str:
     return line
 
 
+def robustness_lines(summary: Mapping[str, Any]) -> Sequence[str]:
+    """How many resolved candidates stay resolved under each other condition, by arm."""
+    lines = []
+    for arm, variants in summary.get("robustness", {}).items():
+        parts = [f"{name} {one['resolved']}/{one['tried']}" for name, one in variants.items()]
+        void = sum(one["void"] for one in variants.values())
+        lines.append(f"still resolved, {arm}: {', '.join(parts)}" + (f" ({void} say nothing)" if void else ""))
+    return lines
+
+
 def spent_lines(summary: Mapping[str, Any]) -> Sequence[str]:
     """What producing and grading cost."""
     kinds = summary["cost"]["kinds"]

@@ -19,6 +19,7 @@ from parsimony.execution import ExecutionRequest, Limits
 from parsimony.runner.policy import Policy
 from parsimony.runner.sources import as_text, patch_paths, sources
 from parsimony.runner.steering import Steering, SteeringTable
+from parsimony.runner.variants import PLAIN, VARIANTS
 from parsimony.tasks.model import Task
 from parsimony.testreports import FORMATS
 from parsimony.testreports.model import Canaries
@@ -85,6 +86,7 @@ def build_order(
     policy: Policy,
     labels: Mapping[str, str],
     footprint: FootprintWanted | None = None,
+    variant: str = PLAIN,
 ) -> GradingOrder:
     """The order for one attempt at one execution. An empty `patch` runs the tests on the base tree.
 
@@ -122,6 +124,7 @@ def build_order(
             limits=limits,
             image=task.image,
             labels=labels,
+            environment=VARIANTS[variant] if variant else {},
         ),
         reading=reading,
     )

@@ -64,6 +64,9 @@ def read(order: GradingOrder, result: SandboxResult, /, *, sandbox: str) -> Exec
     statuses = {"a": TestStatus.FAILED, "b": TestStatus.PASSED}
     if b"+fixed" in added:
         statuses["a"] = TestStatus.PASSED
+    if b"+fragile" in added:
+        passes_here = "PYTHONHASHSEED" not in order.request.environment
+        statuses["a"] = TestStatus.PASSED if passes_here else TestStatus.FAILED
     if b"+breaks" in added:
         statuses = {"a": TestStatus.PASSED, "b": TestStatus.FAILED}
     if b"+flaky" in added:
@@ -263,6 +266,34 @@ def test_what_lacked_its_parser_is_measured_when_the_parser_is_there(
     assert footprints(bench)["t-1", "x", 1]["analysis_error"].startswith("InputError: not installed")
     bench.grade()
     assert (footprints(bench)["t-1", "x", 1]["metrics"]["churn"], bench.requests) == (2, 0)
+
+
+def test_resolved_candidates_are_graded_under_other_conditions(bench: Bench) -> None:
+    """Only those, once per distinct work, and where the own fix fails under a condition it says nothing."""
+    bench.tasks({}, {"patch": patch("fragile")}, {"log_format": "mocha-tap"})
+    bench.predictions(
+        ("t-1", "x", 1, "fixed"), ("t-1", "x", 2, "wrong"), ("t-1", "y", 1, "fragile"), ("t-2", "x", 1, "fixed"),
+        ("t-2", "y", 1, "fragile"), ("t-3", "x", 1, "fixed"),
+    )  # fmt: skip
+    graded = bench.grade(variants=["hash-seed", "timezone"])
+    lines = [json.loads(line) for line in (bench.root / "out" / "variants.jsonl").read_text().splitlines()]
+    found = {(x["task_id"], x["arm"], x["variant"]): (x["outcome"], x["holds"]) for x in lines}
+    assert found == {
+        ("t-1", "x", "hash-seed"): ("resolved", True), ("t-1", "x", "timezone"): ("resolved", True),
+        ("t-1", "y", "hash-seed"): ("not_resolved", True), ("t-1", "y", "timezone"): ("resolved", True),
+        ("t-2", "x", "hash-seed"): ("resolved", False), ("t-2", "x", "timezone"): ("resolved", True),
+        ("t-2", "y", "hash-seed"): ("not_resolved", False), ("t-2", "y", "timezone"): ("resolved", True),
+        ("t-3", "x", "timezone"): ("resolved", True),
+    }  # fmt: skip
+    assert graded.summary["robustness"]["y"] == {
+        "hash-seed": {"tried": 1, "resolved": 0, "void": 1}, "timezone": {"tried": 2, "resolved": 2, "void": 0},
+    }  # fmt: skip
+    assert len(bench.lines()) == 6
+    assert graded.summary["census"]["complete"]
+    assert graded.summary["cost"]["kinds"]["compute_spent"]["rows"] == bench.requests
+    assert "Under other conditions" in (bench.root / "out" / "report.html").read_text()
+    bench.grade(variants=["hash-seed", "timezone"])
+    assert bench.requests == 0
 
 
 def test_a_leaderboard_of_a_run_pools_the_seeds_of_an_arm(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:

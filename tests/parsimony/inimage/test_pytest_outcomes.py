@@ -309,3 +309,13 @@ def test_commands_that_set_the_python_path(bench, command):
     outcome = bench.run(command)
     assert outcome.statuses == {"test_it.py::test_a": "passed"}, outcome.output
     assert outcome.report.problems == ()
+
+
+def test_the_other_order_of_tests(bench):
+    """From the last to the first, for a grading under that condition; ids, results and canaries are the same."""
+    bench.write({"test_it.py": "SEEN = []\ndef test_a(): SEEN.append(1)\ndef test_b(): assert SEEN == []\n"})
+    plain = bench.run("pytest -q")
+    assert plain.statuses == {"test_it.py::test_a": "passed", "test_it.py::test_b": "failed"}
+    backwards = bench.run("PARSIMONY_ORDER=reverse pytest -q")
+    assert backwards.statuses == {"test_it.py::test_a": "passed", "test_it.py::test_b": "passed"}
+    assert backwards.report.problems == backwards.report.notes == ()

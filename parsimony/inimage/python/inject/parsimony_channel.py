@@ -162,7 +162,8 @@ def _line(link):
 
 
 NAMES = (
-    "PARSIMONY_CHANNEL", "PARSIMONY_TREE", "PARSIMONY_PYTHONPATH", "PYTHONPATH", "PYTEST_PLUGINS", "NODE_OPTIONS",
+    "PARSIMONY_CHANNEL", "PARSIMONY_TREE", "PARSIMONY_PYTHONPATH", "PARSIMONY_ORDER",
+    "PYTHONPATH", "PYTEST_PLUGINS", "NODE_OPTIONS",
 )  # fmt: skip
 
 
@@ -170,7 +171,7 @@ def leave_environment():
     """Take out of this process's environment what makes child processes report. Returns what `return_to` needs."""
     environ = os.environ
     kept = {name: environ[name] for name in NAMES if name in environ}
-    for name in NAMES[:3]:
+    for name in NAMES[:4]:
         environ.pop(name, None)
     here = os.path.dirname(os.path.abspath(__file__))
     _strip(environ, "PYTHONPATH", os.pathsep, lambda entry: os.path.abspath(entry or os.curdir) == here)
@@ -181,7 +182,7 @@ def leave_environment():
 
 def hand_on(kept):
     """Let child processes load the reporter, but find no witness: workers report to this process."""
-    for name in ("PYTHONPATH", "PYTEST_PLUGINS"):
+    for name in ("PYTHONPATH", "PYTEST_PLUGINS", "PARSIMONY_ORDER"):
         if name in kept:
             os.environ[name] = kept[name]
 

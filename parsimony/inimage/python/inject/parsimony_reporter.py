@@ -110,6 +110,7 @@ class Reporter:
         self._canary_results = None  # [(id, status)], once they ran
         self._worker = None  # name of the worker that this process is
         self._environment = parsimony_channel.leave_environment()
+        self._backwards = self._environment.get("PARSIMONY_ORDER") == "reverse"
         self.evidence = Evidence(manager, *((client.tree, client.startup) if client is not None else ("", ())))
         if client is not None:
             self._send(session_event("pytest", pytest.__version__))
@@ -135,6 +136,12 @@ class Reporter:
         """A module that cannot be collected is an error under its own id."""
         if report.failed and report.nodeid:
             self._outcomes.single(report.nodeid, "error")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items):
+        """A grading under another order of tests: from the last to the first."""
+        if self._backwards:
+            items.reverse()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session):
