@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsimony.statistics import quantile, wilson
+from parsimony.statistics import clopper_pearson, quantile, wilson
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,29 @@ def test_quantile_lies_between_the_extremes(values: list[float], q: float) -> No
     assert found is not None
     assert min(values) <= found <= max(values)
     assert (quantile(values, 0), quantile(values, 1)) == (min(values), max(values))
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "lower", "upper"),
+    [(13, 27, 0.286673, 0.680503), (0, 30, 0.0, 0.115703), (487, 500, 0.955950, 0.986085), (30, 30, 0.884297, 1.0)],
+)
+def test_clopper_pearson_gives_the_published_values(successes: int, trials: int, lower: float, upper: float) -> None:
+    assert clopper_pearson(successes, trials) == pytest.approx((lower, upper), abs=1e-6)
+
+
+@given(
+    st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.sampled_from([0.5, 0.9, 0.99])
+)
+def test_the_exact_interval_holds_the_rate(counts: tuple[int, int], level: float) -> None:
+    successes, trials = counts
+    interval = clopper_pearson(successes, trials, level)
+    assert interval is not None
+    assert 0 <= interval[0] <= successes / trials <= interval[1] <= 1
+
+
+@pytest.mark.parametrize("of", [wilson, clopper_pearson])
+def test_nothing_is_no_interval_and_nonsense_is_refused(of: object) -> None:
+    assert callable(of)
+    assert of(0, 0) is None
+    with pytest.raises(ValueError, match="level"):
+        of(1, 2, 1.0)
