@@ -289,6 +289,43 @@ def footprint_report(
     raise typer.Exit(footprint.report(panel, records, out, draws=draws, seed=seed))
 
 
+CpuHour = Annotated[
+    float | None, typer.Option("--cpu-hour", metavar="DOLLARS", min=0, help="What an hour of a processor costs you.")
+]
+
+
+@app.command()
+def scorecard(
+    folder: RunDir,
+    *,
+    cpu_hour: CpuHour = None,
+    page: Annotated[bool, typer.Option("--page/--no-page", help="Also write scorecard.html.")] = True,
+    json: Json = False,
+) -> None:
+    """Where in the coding loop each candidate was won or lost: writes scorecards.jsonl and scorecard-notes.jsonl."""
+    from parsimony.cli import scorecards
+
+    raise typer.Exit(scorecards.scorecard(folder, cpu_hour=cpu_hour, page=page, as_json=json))
+
+
+@app.command()
+def diagnose(
+    folder: RunDir,
+    other: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="A second run, which has the candidate.")
+    ] = None,
+    *,
+    baseline: Annotated[str | None, typer.Option("--baseline", metavar="ARM", help="Arm before the change.")] = None,
+    candidate: Annotated[str | None, typer.Option("--candidate", metavar="ARM", help="Arm after it.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Also write a page.")] = None,
+    json: Json = False,
+) -> None:
+    """Which stage a change moved, what is noise, and which stage is the bottleneck now, in one sentence and a table."""
+    from parsimony.cli import scorecards
+
+    raise typer.Exit(scorecards.diagnose_runs(scorecards.Sides(folder, other, baseline, candidate), out, as_json=json))
+
+
 @app.command()
 def doctor(
     *,

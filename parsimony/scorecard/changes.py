@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from parsimony import patches
 from parsimony.errors import InputError
@@ -75,8 +76,10 @@ def changes(patch: bytes, base: Base, language: str, *, whole: bool) -> tuple[Ch
     return tuple(_change(file, base, whole=whole) for file in _sections(patch, language))
 
 
-def _sections(patch: bytes, language: str) -> list[FilePatch]:
-    return [file for file in patches.parse(patch).files if _counts(file, language)]
+@lru_cache(maxsize=64)
+def _sections(patch: bytes, language: str) -> tuple[FilePatch, ...]:
+    """The sections that count. Kept, because a patch is asked for its paths, its order and its changes."""
+    return tuple(file for file in patches.parse(patch).files if _counts(file, language))
 
 
 def _counts(file: FilePatch, language: str) -> bool:

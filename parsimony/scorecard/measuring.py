@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from typing import Any
 
 from parsimony.errors import InputError
 from parsimony.records import Scorecard
@@ -59,6 +60,7 @@ class Measurer:
             repeats: the verdicts of all repeats of its candidate that have one.
         """
         task = run.tasks.get(trial.task_id)
+        known, problem = self._stages(trial, task, material)
         note = Note(
             f"{run.run_id}/{trial.arm}/{trial.seed}/{trial.repeat}",
             trial.task_id,
@@ -71,37 +73,37 @@ class Measurer:
             regressions=regressions(trial),
             economics=spent(trial, self.price),
             robustness=robustness(material.variants if material else {}, repeats),
+            **known,
         )
-        reasons: list[str] = []
-        if task is None:
-            reasons.append("the task is not in the run's task file any more")
-        elif material is None:
-            reasons.append("there is no candidate")
-        elif trial.outcome is not Outcome.MISSING:
-            note, problem = self._stages(note, trial, task, material)
-            reasons += [problem] if problem else []
+        reasons = [problem] if problem else []
         return replace(note, missing=(*reasons, *card.missing(note)), vacuous=tuple(card.vacuous(note)))
 
-    def _stages(self, note: Note, trial: Trial, task: Task, material: Material) -> tuple[Note, str]:
-        note = replace(
-            note,
-            planning=plan(task, trial.trace),
-            bug_tests=exercise(task.fail_to_pass, trial, material),
-            regression_tests=exercise(task.pass_to_pass, trial, material),
-        )
+    def _stages(self, trial: Trial, task: Task | None, material: Material | None) -> tuple[dict[str, Any], str]:
+        """The measures of the stages, as far as they are known, and why the others are not."""
+        if task is None:
+            return {}, "the task is not in the run's task file any more"
+        if material is None:
+            return {}, "there is no candidate"
+        if trial.outcome is Outcome.MISSING:
+            return {}, ""
+        known: dict[str, Any] = {
+            "planning": plan(task, trial.trace),
+            "bug_tests": exercise(task.fail_to_pass, trial, material),
+            "regression_tests": exercise(task.pass_to_pass, trial, material),
+        }
         gold = self._gold_of(task)
         if isinstance(gold, str):
-            return note, gold
+            return known, gold
         found = self._effect_of(task, trial, material, gold)
         if isinstance(found, str):
-            return note, found
-        return replace(
-            note,
-            files=find_files(gold, trial.trace, task, found.files),
-            symbols=find_symbols(gold, trial.trace, found.touched.places),
-            patching=patched(task, material, trial.outcome, found, gold.language),
-            structure=structured(gold, found, trial.outcome),
-        ), ""
+            return known, found
+        known |= {
+            "files": find_files(gold, trial.trace, task, found.files),
+            "symbols": find_symbols(gold, trial.trace, found.touched.places),
+            "patching": patched(task, material, trial.outcome, found, gold.language),
+            "structure": structured(gold, found, trial.outcome),
+        }
+        return known, ""
 
     def _gold_of(self, task: Task) -> Gold | str:
         if task.instance_id not in self._gold:
@@ -112,8 +114,8 @@ class Measurer:
         return self._gold[task.instance_id]
 
     def _effect_of(self, task: Task, trial: Trial, material: Material, gold: Gold) -> Effect | str:
-        seen = sha256(material.patch + b"\0" + (material.applied or b"")).digest()
-        key = (task.instance_id, seen, trial.outcome in UNTOUCHED)
+        applied = sha256(material.applied).digest() if material.applied is not None else b""
+        key = (task.instance_id, sha256(material.patch).digest() + applied, trial.outcome in UNTOUCHED)
         if key not in self._effects:
             try:
                 self._effects[key] = effect(task, material, trial.outcome, gold, base=self.base, sources=self.sources)

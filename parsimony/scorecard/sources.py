@@ -8,10 +8,10 @@ import os
 import subprocess
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path, PurePosixPath
@@ -21,13 +21,17 @@ from parsimony.errors import InputError
 from parsimony.footprint.languages.lineprocess import Ended, LineProcess
 from parsimony.footprint.languages.remote import FILE_SECONDS
 from parsimony.footprint.tracks import MAX_SOURCE_BYTES, load_track
-from parsimony.measurements.tracks import pinned_parsers
+from parsimony.measurements.tracks import PYTHON, pinned_parsers
 from parsimony.scope import languages
-from parsimony.scorecard import python_outline
+from parsimony.scorecard import python_delta, python_outline
 from parsimony.scorecard.outline import Outline, from_rows
+from parsimony.scorecard.python_delta import PythonBase
 
 KEPT: Final = 20_000
 """Files whose outline is kept; one takes a few kilobytes."""
+
+KEPT_BASES: Final = 256
+"""Files of Python that others are read by what differs from them."""
 
 _SCRIPTS = frozenset({"javascript", "typescript"})
 
@@ -53,26 +57,46 @@ class Sources:
 
     most: int = KEPT
     _kept: OrderedDict[tuple[str, str, bytes], Source] = field(default_factory=OrderedDict, repr=False)
+    _bases: OrderedDict[bytes, PythonBase] = field(default_factory=OrderedDict, repr=False)
 
-    def read(self, path: str, data: bytes, language: str) -> Source:
+    def read(self, path: str, data: bytes, language: str, *, base: bytes | None = None) -> Source:
         """What the parser of `language` says of a file.
 
         Args:
             path: tells dialects apart (.ts and .tsx).
+            base: another version that was read before: what differs from it is faster to read. It changes no answer.
 
         Raises:
             InputError: there is no parser for the language, or it is not installed.
         """
-        key = (language, _dialect(path, language), sha256(data).digest())
+        digest = sha256(data).digest()
+        key = (language, _dialect(path, language), digest)
         found = self._kept.get(key)
         if found is not None:
             self._kept.move_to_end(key)
             return found
-        found = _read(path, data, language)
+        known = self._bases.get(sha256(base).digest()) if base is not None and language == PYTHON else None
+        found = self._python(data, digest, known) if language == PYTHON else _read(path, data, language)
         self._kept[key] = found
         if len(self._kept) > self.most:
             self._kept.popitem(last=False)
         return found
+
+    def _python(self, data: bytes, digest: bytes, known: PythonBase | None) -> Source:
+        try:
+            text = python_outline.text_of(data)
+            after = python_delta.read_after(known, text) if known is not None else None
+            if after is not None:
+                return Source(*after)
+            module, outline, compiles = python_outline.parse(text)
+        except InputError as error:
+            return Source(None, compiles=False, problem=str(error))
+        base = python_delta.read_base(text, module, outline) if compiles and known is None else None
+        if base is not None:
+            self._bases[digest] = base
+            if len(self._bases) > KEPT_BASES:
+                self._bases.popitem(last=False)
+        return Source(outline, compiles)
 
 
 def _dialect(path: str, language: str) -> str:
@@ -82,22 +106,19 @@ def _dialect(path: str, language: str) -> str:
 def _read(path: str, data: bytes, language: str) -> Source:
     if language not in languages():
         raise InputError.wrong("language", language, "one of: " + ", ".join(languages()))
-    reader: Callable[[bytes], tuple[Outline, bool]] = python_outline.read
-    if language != "python":
-        load_track(language=language)  # says what to install where the parser is not there, or has another version
-        reader = partial(_ask_script, path) if language in _SCRIPTS else partial(_ask_trees, language)
+    load_track(language=language)  # says what to install where the parser is not there, or has another version
     try:
-        outline, compiles = reader(data)
+        outline = _ask_script(path, data) if language in _SCRIPTS else _ask_trees(language, data)
     except InputError as error:
         return Source(None, compiles=False, problem=str(error))
-    return Source(outline, compiles)
+    return Source(outline, compiles=True)
 
 
-def _ask_trees(language: str, data: bytes) -> tuple[Outline, bool]:
+def _ask_trees(language: str, data: bytes) -> Outline:
     return _ask(_trees_process(), {"language": language, "text": _text(data)})
 
 
-def _ask_script(path: str, data: bytes) -> tuple[Outline, bool]:
+def _ask_script(path: str, data: bytes) -> Outline:
     return _ask(_script_process(), {"name": "file" + PurePosixPath(path).suffix, "text": _text(data)})
 
 
@@ -110,7 +131,7 @@ def _text(data: bytes) -> str:
         raise InputError("is not UTF-8", mend="only UTF-8 sources are read") from None
 
 
-def _ask(process: LineProcess, request: Mapping[str, object]) -> tuple[Outline, bool]:
+def _ask(process: LineProcess, request: Mapping[str, object]) -> Outline:
     try:
         answer: dict[str, Any] = json.loads(process.ask(json.dumps(request).encode() + b"\n", FILE_SECONDS))
     except TimeoutError:
@@ -119,7 +140,7 @@ def _ask(process: LineProcess, request: Mapping[str, object]) -> tuple[Outline, 
         raise InputError("takes more memory to parse than the parser may have", mend="leave the file out") from None
     if "error" in answer:
         raise InputError(f"cannot be parsed: {answer['error']}", mend="the parser refuses it", row=answer["line"])
-    return from_rows(answer["definitions"]), True
+    return from_rows(answer["definitions"])
 
 
 @lru_cache

@@ -58,7 +58,7 @@ def touched(changes: Iterable[Change], sources: Sources, language: str) -> Touch
     parses = compiles = True
     for change in changes:
         before = _source(change.old_path, change.before, sources, language)
-        after = _source(change.new_path, change.after, sources, language)
+        after = _source(change.new_path, change.after, sources, language, change.before)
         if before is not None and before.outline is None:
             raise Unknown(f"{change.old_path} does not parse before the patch: {before.problem}")
         if after is not None:
@@ -75,8 +75,10 @@ def touched(changes: Iterable[Change], sources: Sources, language: str) -> Touch
     return Touched(tuple(entities), tuple(places), parses, compiles)
 
 
-def _source(path: str | None, data: bytes | None, sources: Sources, language: str) -> Source | None:
-    return None if path is None or data is None else sources.read(path, data, language)
+def _source(
+    path: str | None, data: bytes | None, sources: Sources, language: str, base: bytes | None = None
+) -> Source | None:
+    return None if path is None or data is None else sources.read(path, data, language, base=base)
 
 
 def _changed(change: Change, old: Outline | None, new: Outline | None) -> list[Definition]:
