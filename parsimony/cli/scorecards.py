@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +17,7 @@ from parsimony.cli import DONE, PARTIAL, screen
 from parsimony.cli.materials import open_run
 from parsimony.diagnosis import ALL, Diagnosis, Difference, Funnel, Mean, diagnose, funnel, means, sentence, wording
 from parsimony.errors import InputError
-from parsimony.scorecard import Measured, Measurer, Note
+from parsimony.scorecard import Measured, Measurer, Note, Price, no_price
 
 ARMS_A_TABLE = 4
 CARDS, NOTES, PAGE = "scorecards.jsonl", "scorecard-notes.jsonl", "scorecard.html"
@@ -44,9 +45,16 @@ def scorecard(root: Path, *, cpu_hour: float | None, page: bool, as_json: bool) 
 
 def _measure(root: Path, cpu_hour: float | None) -> Iterable[Measured]:
     run, materials, base = open_run(root)
-    price = (lambda spend: round(spend.cpu_seconds / 3600 * cpu_hour * 1_000_000)) if cpu_hour is not None else None
-    measurer = Measurer(base, price) if price is not None else Measurer(base)
-    return measurer.measure(run, materials)
+    return Measurer(base, _price(cpu_hour)).measure(run, materials)
+
+
+def _price(cpu_hour: float | None) -> Price:
+    """What computing costs, by the dollars of an hour of a processor."""
+    if cpu_hour is None:
+        return no_price
+    if not math.isfinite(cpu_hour):
+        raise InputError.wrong("--cpu-hour", cpu_hour, "a number of dollars")
+    return lambda spend: round(spend.cpu_seconds / 3600 * cpu_hour * 1_000_000)
 
 
 def _by_arm(notes: Iterable[Note]) -> dict[str, list[Note]]:

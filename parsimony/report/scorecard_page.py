@@ -31,7 +31,7 @@ def write_scorecard_page(path: Path, name: str, arms: Mapping[str, Sequence[Note
         name=name,
         arms=list(arms),
         rows=_rows(found),
-        funnels=[(arm, one, wording.bottleneck(one), scorecard_plots.funnel(one, arm)) for arm, one in funnels.items()],
+        funnels=[(arm, one, wording.bottleneck(one), scorecard_plots.funnel(one)) for arm, one in funnels.items()],
         candidates=sum(map(len, arms.values())),
         cards=sum(not note.missing for notes in arms.values() for note in notes),
         reasons=reasons.most_common(20),
@@ -51,7 +51,7 @@ def write_diagnosis_page(path: Path, found: Diagnosis) -> None:
         rows=[(one, *wording.sides(one), wording.difference(one)) for one in every],
         differences=scorecard_plots.differences(every),
         funnels=[
-            (name, one, wording.bottleneck(one), scorecard_plots.funnel(one, name))
+            (name, one, wording.bottleneck(one), scorecard_plots.funnel(one))
             for name, one in zip(names, found.funnels, strict=True)
         ],
         colours=scorecard_plots.CHANGE_COLOURS,

@@ -9,7 +9,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from parsimony.diagnosis import Difference, Funnel
-from parsimony.report.plots import STYLE, short, svg_of
+from parsimony.report.plots import STYLE, svg_of
 
 PASSED: Final = "#2e8b57"
 LOST: Final = "#c0504d"
@@ -17,13 +17,13 @@ QUIET: Final = "#8a949e"
 CHANGE_COLOURS: Final = {"gain": PASSED, "loss": LOST, "flat": QUIET, "unknown": "#d9b44a"}
 
 
-def funnel(one: Funnel, name: str, *, width: float = 5.4) -> str:
+def funnel(one: Funnel) -> str:
     """Candidates that passed each stage (green) and those lost there (red, strong at the bottleneck), in percent of all
     that are placed."""
     steps = [step for step in one.steps if step.measured]
     scale = 100 / max(one.placed, 1)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width, 0.95 + 0.42 * len(steps)))
+        figure = Figure(figsize=(5.4, 0.95 + 0.42 * len(steps)))
         axes = figure.subplots()
         for row, step in enumerate(steps):
             passed = scale * (step.came - step.lost)
@@ -37,8 +37,8 @@ def funnel(one: Funnel, name: str, *, width: float = 5.4) -> str:
         axes.set_ylim(len(steps) - 0.4, -0.6)
         axes.set_xlim(0, 135)
         axes.set_xticks(range(0, 101, 20))
-        axes.set_xlabel(f"{short(name)}: candidates that come so far, %")
-        return svg_of(figure, f"Funnel of {short(name)}".replace('"', "'").replace("<", "").replace("&", "and"))
+        axes.set_xlabel("candidates that come so far, %")
+        return svg_of(figure, "How far candidates come")
 
 
 def _label(axes: Any, right: float, row: int, text: str, *, bold: bool) -> None:

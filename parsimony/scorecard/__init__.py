@@ -9,8 +9,9 @@ from parsimony.scorecard.base import BaseFiles, Trees
 from parsimony.scorecard.card import scorecard
 from parsimony.scorecard.changes import Base, Unknown
 from parsimony.scorecard.material import Material, Materials
-from parsimony.scorecard.measuring import Measured, Measurer
+from parsimony.scorecard.measuring import Measured, Measurer, no_price
 from parsimony.scorecard.note import Note
+from parsimony.scorecard.stages import Price
 
 __all__ = [
     "Base",
@@ -20,7 +21,9 @@ __all__ = [
     "Measured",
     "Measurer",
     "Note",
+    "Price",
     "Trees",
     "Unknown",
+    "no_price",
     "scorecard",
 ]
