@@ -155,7 +155,7 @@ def test_the_page_of_a_run(folder: Path, parsimony: Any) -> None:
         (("diagnose", "RUN", "RUN"), "has 2 arms; say which: --baseline"),
         (("diagnose", "nowhere"), "is not the folder of a run"),
         (("scorecard", "nowhere"), "is not the folder of a run"),
-        (("scorecard", "RUN", "--cpu-hour", "nan"), "--cpu-hour: is nan"),
+        (("scorecard", "RUN", "--cpu-hour", "inf"), "--cpu-hour: is inf"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_status_2(
