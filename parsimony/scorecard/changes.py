@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -13,6 +15,7 @@ from parsimony.patches import FilePatch, Hunk
 from parsimony.patches.model import split_lines
 from parsimony.patches.strict import apply_section
 from parsimony.scope import classify
+from parsimony.scorecard.python_delta import Window
 
 Base = Mapping[str, bytes | None]
 """path -> content before the patch, None where there is no file; a path that is not here is not known."""
@@ -41,6 +44,25 @@ class Change:
     def path(self) -> str:
         """Where the file is in the base, else where it will be."""
         return self.old_path or self.new_path or ""
+
+    def windows(self) -> list[Window]:
+        """What differs, as runs of lines."""
+        found: list[Window] = []
+        out, put = deque(self.removed), deque(self.added)
+        shift = 0
+        while out or put:
+            first = min(out[0] if out else math.inf, put[0] - shift if put else math.inf)
+            last, growth = int(first) - 1, 0
+            while (out and out[0] == last + 1) or (put and put[0] == last + 1 + shift + growth):
+                if out and out[0] == last + 1:
+                    out.popleft()
+                    last, growth = last + 1, growth - 1
+                else:
+                    put.popleft()
+                    growth += 1
+            found.append(Window(int(first), last, growth))
+            shift += growth
+        return found
 
     @property
     def is_new(self) -> bool:

@@ -9,15 +9,25 @@ from __future__ import annotations
 import __future__
 
 import ast
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
-from typing import TypeGuard
+from itertools import accumulate, takewhile
+from typing import NamedTuple, TypeGuard
 
 from parsimony.scorecard.outline import Definition, Outline
 from parsimony.scorecard.python_outline import REFUSED, compiles, definitions, quiet, span
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+class Window(NamedTuple):
+    """Lines of the base, counted from 1, that others take the place of. `last` is `first` − 1 where lines are only put
+    in; `growth` is how many lines there are more."""
+
+    first: int
+    last: int
+    growth: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +45,21 @@ class Block:
     indent: str
     spans: tuple[tuple[int, int], ...]
     classes: tuple[Block | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Statements of one block that are read anew: their lines in the base, and the change within."""
+
+    block: Block
+    first: int
+    last: int
+    window: Window
+
+    @property
+    def growth(self) -> int:
+        """How many lines there are more than in the base."""
+        return self.window.growth
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,28 +134,64 @@ def _indent(line: str) -> str:
     return "".join(takewhile(lambda sign: sign in " \t", line))
 
 
-def read_after(base: PythonBase, text: str) -> tuple[Outline, bool] | None:
-    """The outline of another version of `base` and whether it compiles; None where the whole file must be read."""
+def read_after(base: PythonBase, text: str, windows: Sequence[Window] = ()) -> tuple[Outline, bool] | None:
+    """The outline of another version of `base` and whether it compiles; None where the whole file must be read.
+
+    Args:
+        windows: what differs, in the order of the lines; without it, all from the first line that differs to the last.
+    """
     if not _simple(text):
         return None
     lines = _split(text)
-    same = _common(base.lines, lines)
-    rest = _common(base.lines[same:][::-1], lines[same:][::-1])
-    found = _region(base.block, same + 1, len(base.lines) - rest, len(base.lines))
-    if found is None:
+    regions = _regions(base, windows if _agree(base.lines, lines, windows) else _window(base.lines, lines))
+    if regions is None:
         return None
-    block, first, last = found
-    if first <= base.opening or (first > 1 and lines[first - 2].rstrip().endswith("\\")):
-        return None
-    shift = len(lines) - len(base.lines)
+    inside: list[Definition] = []
+    compiled, shift = True, 0
     with quiet():
-        region = _parsed(block, lines[first - 1 : last + shift])
-        if region is None:
+        for region in regions:
+            start = region.first + shift
+            shift += region.growth
+            module = _parsed(region.block, lines[start - 1 : region.last + shift])
+            if module is None:
+                return None
+            compiled = compiled and compiles(module, base.flags)
+            inside += _inside(module, region.block, start)
+    return Outline(tuple(_moved(base.outline, regions, inside))), compiled
+
+
+def _agree(old: Sequence[str], new: Sequence[str], windows: Sequence[Window]) -> bool:
+    """Whether both versions are the same but for the windows."""
+    at, shift = 0, 0
+    for window in windows:
+        if old[at : window.first - 1] != new[at + shift : window.first - 1 + shift]:
+            return False
+        at, shift = window.last, shift + window.growth
+    return bool(windows) and old[at:] == new[at + shift :]
+
+
+def _window(old: Sequence[str], new: Sequence[str]) -> list[Window]:
+    """All that differs as one window."""
+    same = _common(old, new)
+    rest = _common(old[same:][::-1], new[same:][::-1])
+    return [Window(same + 1, len(old) - rest, len(new) - len(old))]
+
+
+def _regions(base: PythonBase, windows: Sequence[Window]) -> list[Region] | None:
+    """The regions around windows, none over another; None where only the whole file can tell."""
+    found: list[Region] = []
+    for window in windows:
+        region = _region(base.block, window, len(base.lines))
+        while found and region is not None and found[-1].last >= region.first:
+            other = found.pop()
+            both = Window(other.window.first, region.window.last, other.growth + region.growth)
+            region = _region(base.block, both, len(base.lines))
+        if region is None or region.first <= base.opening:
             return None
-        compiled = compiles(region, base.flags)
-    body = region.body[0].body if block.around and isinstance(region.body[0], ast.ClassDef) else region.body
-    inside = list(definitions(body, block.around, None, first - (2 if block.around else 1)))
-    return Outline(tuple(_moved(base.outline, first, last, shift, inside))), compiled
+        if region.first > 1 and base.lines[region.first - 2].rstrip().endswith("\\"):
+            return None
+        found.append(region)
+    return found
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
@@ -143,21 +204,18 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
     return count
 
 
-def _region(block: Block, first: int, last: int, end: int) -> tuple[Block, int, int] | None:
+def _region(block: Block, window: Window, end: int) -> Region | None:
     """The innermost block around the changed lines, and the lines of its statements that they may concern.
 
     Args:
-        first, last: changed lines of the base; `last` is `first` − 1 where lines are only put in.
         end: the last line of the file.
     """
-    spans = block.spans
+    spans, first, last = block.spans, window.first, window.last
     touched = [index for index, (start, stop) in enumerate(spans) if start <= last and first <= stop]
     if len(touched) == 1:
         inner = block.classes[touched[0]]
         if inner is not None and inner.spans[0][0] <= first and last < inner.spans[-1][0]:
-            found = _region(inner, first, last, end)
-            if found is not None:
-                return found
+            return _region(inner, window, end)
     before = max((start for start, stop in spans if stop < first), default=spans[0][0] if block.around else 1)
     after = min((stop for start, stop in spans if start > last), default=None if block.around else end)
     # A change at the border of a statement may belong to its neighbour: it goes on, or wants what follows.
@@ -165,7 +223,7 @@ def _region(block: Block, first: int, last: int, end: int) -> tuple[Block, int, 
         before = spans[touched[0]][0]
     if touched and last < spans[touched[-1]][1]:
         after = spans[touched[-1]][1]
-    return None if after is None else (block, before, after)
+    return None if after is None else Region(block, before, after, window)
 
 
 def _parsed(block: Block, region: Sequence[str]) -> ast.Module | None:
@@ -182,13 +240,23 @@ def _parsed(block: Block, region: Sequence[str]) -> ast.Module | None:
     return None if any(map(_is_future, module.body)) or _binds_outside(module) else module
 
 
-def _moved(outline: Outline, first: int, last: int, shift: int, inside: Sequence[Definition]) -> Iterator[Definition]:
-    """The definitions of the base around a region, those below it moved, and those of the new region."""
+def _inside(module: ast.Module, block: Block, start: int) -> Iterator[Definition]:
+    """The definitions of a parsed region that starts at the line `start`."""
+    head = module.body[0] if block.around else None
+    if isinstance(head, ast.ClassDef):
+        return definitions(head.body, block.around, None, start - 2)
+    return definitions(module.body, "", None, start - 1)
+
+
+def _moved(outline: Outline, regions: Sequence[Region], inside: Sequence[Definition]) -> Iterator[Definition]:
+    """The definitions of the base outside of the regions, at their new lines, and those of the new regions."""
+    ends = [region.last for region in regions]
+    shifts = list(accumulate((region.growth for region in regions), initial=0))
     for one in outline.definitions:
-        if one.last < first:
-            yield one
-        elif one.first > last:
-            yield Definition(one.name, one.space, one.first + shift, one.last + shift)
-        elif one.first < first:  # a class around the region: what ends it stands below, or is its end
-            yield Definition(one.name, one.space, one.first, one.last + shift)
+        index = bisect_left(ends, one.first)
+        if index < len(regions) and regions[index].first <= one.first and one.last <= regions[index].last:
+            continue
+        # A class around regions may end with the last of them: the lines of both move by what grew until there.
+        below = bisect_right(ends, one.last)
+        yield Definition(one.name, one.space, one.first + shifts[index], one.last + shifts[below])
     yield from inside

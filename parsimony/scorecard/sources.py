@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -25,7 +25,7 @@ from parsimony.measurements.tracks import PYTHON, pinned_parsers
 from parsimony.scope import languages
 from parsimony.scorecard import python_delta, python_outline
 from parsimony.scorecard.outline import Outline, from_rows
-from parsimony.scorecard.python_delta import PythonBase
+from parsimony.scorecard.python_delta import PythonBase, Window
 
 KEPT: Final = 20_000
 """Files whose outline is kept; one takes a few kilobytes."""
@@ -59,12 +59,15 @@ class Sources:
     _kept: OrderedDict[tuple[str, str, bytes], Source] = field(default_factory=OrderedDict, repr=False)
     _bases: OrderedDict[bytes, PythonBase] = field(default_factory=OrderedDict, repr=False)
 
-    def read(self, path: str, data: bytes, language: str, *, base: bytes | None = None) -> Source:
+    def read(
+        self, path: str, data: bytes, language: str, *, base: bytes | None = None, windows: Sequence[Window] = ()
+    ) -> Source:
         """What the parser of `language` says of a file.
 
         Args:
             path: tells dialects apart (.ts and .tsx).
             base: another version that was read before: what differs from it is faster to read. It changes no answer.
+            windows: where it differs, as far as that is known.
 
         Raises:
             InputError: there is no parser for the language, or it is not installed.
@@ -76,16 +79,16 @@ class Sources:
             self._kept.move_to_end(key)
             return found
         known = self._bases.get(sha256(base).digest()) if base is not None and language == PYTHON else None
-        found = self._python(data, digest, known) if language == PYTHON else _read(path, data, language)
+        found = self._python(data, digest, known, windows) if language == PYTHON else _read(path, data, language)
         self._kept[key] = found
         if len(self._kept) > self.most:
             self._kept.popitem(last=False)
         return found
 
-    def _python(self, data: bytes, digest: bytes, known: PythonBase | None) -> Source:
+    def _python(self, data: bytes, digest: bytes, known: PythonBase | None, windows: Sequence[Window]) -> Source:
         try:
             text = python_outline.text_of(data)
-            after = python_delta.read_after(known, text) if known is not None else None
+            after = python_delta.read_after(known, text, windows) if known is not None else None
             if after is not None:
                 return Source(*after)
             module, outline, compiles = python_outline.parse(text)

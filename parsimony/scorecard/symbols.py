@@ -11,7 +11,7 @@ from typing import Final
 
 from parsimony.scorecard.changes import Change, Unknown
 from parsimony.scorecard.outline import Definition, Outline
-from parsimony.scorecard.sources import Source, Sources
+from parsimony.scorecard.sources import Sources
 
 _SEPARATORS: Final = re.compile(r"[./:#\\]+")
 
@@ -57,8 +57,12 @@ def touched(changes: Iterable[Change], sources: Sources, language: str) -> Touch
     places: dict[Symbol, None] = {}
     parses = compiles = True
     for change in changes:
-        before = _source(change.old_path, change.before, sources, language)
-        after = _source(change.new_path, change.after, sources, language, change.before)
+        before = after = None
+        if change.old_path is not None and change.before is not None:
+            before = sources.read(change.old_path, change.before, language)
+        if change.new_path is not None and change.after is not None:
+            base, windows = change.before, change.windows()
+            after = sources.read(change.new_path, change.after, language, base=base, windows=windows)
         if before is not None and before.outline is None:
             raise Unknown(f"{change.old_path} does not parse before the patch: {before.problem}")
         if after is not None:
@@ -73,12 +77,6 @@ def touched(changes: Iterable[Change], sources: Sources, language: str) -> Touch
             if place is not None:
                 places[Symbol(change.path, place[0], place[1])] = None
     return Touched(tuple(entities), tuple(places), parses, compiles)
-
-
-def _source(
-    path: str | None, data: bytes | None, sources: Sources, language: str, base: bytes | None = None
-) -> Source | None:
-    return None if path is None or data is None else sources.read(path, data, language, base=base)
 
 
 def _changed(change: Change, old: Outline | None, new: Outline | None) -> list[Definition]:

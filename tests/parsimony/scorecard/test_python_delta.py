@@ -1,13 +1,15 @@
 """A version of a Python file read by what differs gives what reading the whole file gives, whatever the change."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsimony.scorecard import python_delta, python_outline
-from parsimony.scorecard.python_delta import PythonBase
+from parsimony.scorecard.changes import Change, _by_content
+from parsimony.scorecard.python_delta import PythonBase, Window
 from parsimony.scorecard.sources import Sources
 
 BASE = '''\
@@ -99,6 +101,12 @@ def whole(text: str) -> tuple[object, bool]:
     return source.outline, source.compiles
 
 
+def windows_of(text: str) -> list[Window]:
+    """Where a version differs, as its patch would say."""
+    removed, added = _by_content(BASE.encode(), text.encode())
+    return Change("a.py", "a.py", b"", b"", removed, added).windows()
+
+
 @st.composite
 def versions(draw: st.DrawFn) -> str:
     """The base with a few lines changed, taken out or put in, near each other or not."""
@@ -114,9 +122,10 @@ def versions(draw: st.DrawFn) -> str:
 @settings(max_examples=400)
 @given(versions())
 def test_what_differs_tells_as_much_as_the_whole_file(text: str) -> None:
-    found = python_delta.read_after(KNOWN, text)
-    if found is not None:
-        assert found == whole(text)
+    for windows in ((), windows_of(text)):
+        found = python_delta.read_after(KNOWN, text, windows)
+        if found is not None:
+            assert found == whole(text)
 
 
 @pytest.mark.parametrize(
@@ -161,6 +170,35 @@ def test_sources_read_versions_of_a_base_by_what_differs() -> None:
     better = BASE.replace("return value", "return value, 1")
     found = sources.read("a.py", better.encode(), "python", base=BASE.encode())
     assert (found.outline, found.compiles) == whole(better)
+
+
+@given(versions())
+def test_windows_are_all_that_differs(text: str) -> None:
+    old, new = python_delta._split(BASE), python_delta._split(text)
+    windows = windows_of(text)
+    assert python_delta._agree(old, new, windows) is (old != new)
+    assert all(one.last < other.first for one, other in pairwise(windows))
+    assert sum(window.growth for window in windows) == len(new) - len(old)
+
+
+def test_changes_far_from_each_other_are_read_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    regions: list[tuple[str, int]] = []
+    parse = python_delta._parsed
+
+    def parsed(block: python_delta.Block, region: Sequence[str]) -> object:
+        regions.append((block.around, len(region)))
+        return parse(block, region)
+
+    monkeypatch.setattr(python_delta, "_parsed", parsed)
+    text = BASE.replace("            return x\n", "            return x, x\n            # more\n")
+    text = text.replace("return inside", "pass").replace("1 + ", "9 + ")
+    assert python_delta.read_after(KNOWN, text, windows_of(text)) == whole(text)
+    assert regions == [("Outer.Inner.", 8), ("Outer.", 8), ("", 9)]
+
+
+def test_windows_that_do_not_say_it_all_are_not_believed() -> None:
+    text = BASE.replace("return value", "return [value]").replace("return inside", "return [inside]")
+    assert python_delta.read_after(KNOWN, text, windows_of(text)[:1]) == whole(text)
 
 
 def test_an_empty_file_can_be_a_base() -> None:
