@@ -3,7 +3,7 @@
 Formulas, their sources and what they assume are in docs/statistics.md; golden values in tests/parsimony/statistics.
 """
 
-from parsimony.statistics.clusters import clustered_standard_error, jackknife_standard_error
+from parsimony.statistics.clusters import Spread, clustered_standard_error, jackknife_spread
 from parsimony.statistics.components import Components, variance_components
 from parsimony.statistics.multiplicity import holm
 from parsimony.statistics.paired import (
@@ -14,6 +14,7 @@ from parsimony.statistics.paired import (
     paired_difference,
     paired_permutation,
     paired_test,
+    shared_seed_variance,
 )
 from parsimony.statistics.power import minimum_detectable_effect, power_of, sample_size, seeds_needed
 from parsimony.statistics.proportions import Interval, clopper_pearson, wilson
@@ -30,12 +31,13 @@ __all__ = [
     "Mean",
     "PairedTest",
     "Permutation",
+    "Spread",
     "boundaries",
     "changed_sides",
     "clopper_pearson",
     "clustered_standard_error",
     "holm",
-    "jackknife_standard_error",
+    "jackknife_spread",
     "mcnemar_exact",
     "mean_interval",
     "minimum_detectable_effect",
@@ -51,6 +53,7 @@ __all__ = [
     "quantile",
     "sample_size",
     "seeds_needed",
+    "shared_seed_variance",
     "sign_flip_test",
     "variance_components",
     "wilson",

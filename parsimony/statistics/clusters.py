@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 
 def clustered_standard_error(
@@ -32,19 +33,45 @@ def clustered_standard_error(
     return math.sqrt(correction * math.fsum(total**2 for total in sums.values())) / len(values)
 
 
-def jackknife_standard_error(values: Sequence[float], clusters: Sequence[Hashable]) -> float | None:
-    """Standard error of a mean by leaving out one cluster at a time (CR3; Bell and McCaffrey 2002; MacKinnon, Nielsen,
-    Webb 2023): with few clusters, or clusters of unequal size, it is not too small as the plain one is.
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How sure a mean is: its standard error, and the degrees of freedom of Student's t that go with it."""
+
+    standard_error: float
+    df: float
+
+
+def jackknife_spread(values: Sequence[float], clusters: Sequence[Hashable]) -> Spread | None:
+    """The spread of a mean by leaving out one cluster at a time (CR3; MacKinnon, Nielsen, Webb 2023), with the degrees
+    of freedom of Bell and McCaffrey (2002).
+
+    With few clusters, or one that holds half of all values, the plain error is too small and C - 1 degrees of freedom
+    are too many. In simulations with clusters of equal, mixed and very unequal sizes, 95 % intervals of this spread
+    covered 94 to 97 % (docs/statistics.md). With every value a cluster of its own it is the usual error with n - 1
+    degrees of freedom.
 
     Returns:
         None with fewer than two clusters.
     """
-    n, total = len(values), math.fsum(values)
-    sums, sizes = cluster_sums(values, clusters), cluster_sums((1.0 for _ in values), clusters)
-    if len(sums) < 2:
+    n, mean = len(values), math.fsum(values) / max(1, len(values))
+    sizes = cluster_sums((1.0 for _ in values), clusters)
+    if len(sizes) < 2:
         return None
-    left = [(total - sums[name]) / (n - sizes[name]) for name in sums]
-    return math.sqrt((len(left) - 1) / len(left) * math.fsum((one - total / n) ** 2 for one in left))
+    residuals = cluster_sums((value - mean for value in values), clusters)
+    # Without a cluster the mean is off by its residuals over what is left.
+    squares = math.fsum((residuals[name] / (n - size)) ** 2 for name, size in sizes.items())
+    return Spread(math.sqrt((len(sizes) - 1) / len(sizes) * squares), _degrees_of_freedom(list(sizes.values())))
+
+
+def _degrees_of_freedom(sizes: Sequence[float]) -> float:
+    """(trace M)² / trace M², for M the covariance of the clusters' adjusted sums of residuals of independent values
+    (Satterthwaite's approximation)."""
+    import numpy as np  # noqa: PLC0415 - slow to load
+
+    share = np.array(sizes) / sum(sizes)
+    scale = 1 / np.sqrt(1 - share)
+    covariance = (np.diag(share) - np.outer(share, share)) * np.outer(scale, scale)
+    return float(np.trace(covariance) ** 2 / (covariance**2).sum())
 
 
 def cluster_sums(values: Iterable[float], clusters: Iterable[Hashable]) -> Mapping[Hashable, float]:

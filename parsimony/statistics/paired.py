@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
-from parsimony.statistics.clusters import jackknife_standard_error
+from parsimony.statistics.clusters import jackknife_spread
 from parsimony.statistics.proportions import Interval
 from parsimony.statistics.signflip import Permutation, sign_flip_test
-from parsimony.statistics.summaries import student_quantile, student_two_sided
+from parsimony.statistics.summaries import chi_squared_tail, student_quantile, student_two_sided
+
+_SHARED_SEEDS_AT: Final = 0.02
 
 
 def mcnemar_exact(b: int, c: int) -> float:
@@ -50,8 +54,8 @@ class Difference:
 def paired_difference(
     a: Sequence[float], b: Sequence[float], clusters: Sequence[Hashable] | None = None, *, level: float = 0.95
 ) -> Difference | None:
-    """The mean of b - a over pairs, with the standard error of the cluster jackknife and Student's t with C - 1 degrees
-    of freedom (Miller 2024, arXiv:2411.00640, for the pairing; Bell and McCaffrey 2002 for the jackknife).
+    """The mean of b - a over pairs (Miller 2024, arXiv:2411.00640), with the error and the tails that clusters give it:
+    see `jackknife_spread`. Without clusters it is the paired t test.
 
     Args:
         a, b: one value per task, in the same order.
@@ -67,16 +71,21 @@ def paired_difference(
     differences = [after - before for before, after in zip(a, b, strict=True)]
     groups: Sequence[Hashable] = range(len(a)) if clusters is None else clusters
     number, mean = len(set(groups)), math.fsum(differences) / len(differences)
-    error = jackknife_standard_error(differences, groups)
-    if error is None:
+    spread = jackknife_spread(differences, groups)
+    if spread is None:
         return Difference(mean, None, None, None, len(a), number)
-    half = student_quantile((1 + level) / 2, number - 1) * error
-    p_value = student_two_sided(mean / error, number - 1) if error else float(mean == 0)
+    error = spread.standard_error
+    half = student_quantile((1 + level) / 2, spread.df) * error
+    p_value = student_two_sided(mean / error, spread.df) if error else float(mean == 0)
     return Difference(mean, error, (mean - half, mean + half), p_value, len(a), number)
 
 
 def paired_permutation(
-    a: Sequence[Fraction | float], b: Sequence[Fraction | float], clusters: Sequence[Hashable] | None = None
+    a: Sequence[Fraction | float],
+    b: Sequence[Fraction | float],
+    clusters: Sequence[Hashable] | None = None,
+    *,
+    shrink: float = 1.0,
 ) -> Permutation:
     """The paired permutation test of b against a; tasks of one cluster change sign together. See `sign_flip_test`.
 
@@ -88,7 +97,7 @@ def paired_permutation(
     sums: dict[Hashable, Fraction | float] = {}
     for before, after, group in zip(a, b, groups, strict=True):
         sums[group] = sums.get(group, Fraction(0)) + (_exact(after) - _exact(before))
-    return sign_flip_test(list(sums.values()))
+    return sign_flip_test(list(sums.values()), shrink=shrink)
 
 
 def _exact(value: Fraction | float) -> Fraction | float:
@@ -100,42 +109,82 @@ class PairedTest:
     """What is decided on: the difference with its interval, and the exact p-value.
 
     Attributes:
-        p_value: of the permutation test.
-        exact: whether it was counted or drawn.
+        p_value: of the permutation test; larger than that where seeds share something.
+        seed_variance: of the difference, by what all tasks of a seed share; 0 where nothing of the kind shows, or it
+            cannot be told.
+        exact: whether the distribution was counted or drawn.
     """
 
     difference: Difference
     p_value: float
+    seed_variance: float
     exact: bool
 
 
 def paired_test(
-    a: Sequence[tuple[int, int]],
-    b: Sequence[tuple[int, int]],
+    a: Sequence[Sequence[int]],
+    b: Sequence[Sequence[int]],
     clusters: Sequence[Hashable] | None = None,
     *,
     level: float = 0.95,
 ) -> PairedTest | None:
     """Test whether the second arm resolves more or less than the first: the decision behind `significant`.
 
-    Each task counts once, by its rate over seeds. The p-value is that of the permutation test over clusters. It keeps
-    its level whatever the spread of difficulty, however few the seeds and however unequal the clusters, because it
-    assumes no more than the null hypothesis says: that the two arms could be exchanged within a cluster. A t test on so
-    few clusters would not keep it. With n clusters no p-value is below 2 / 2^n: five or fewer decide nothing at 5 %.
+    Each task counts once, by its rate over seeds. The permutation test over clusters keeps its level whatever the
+    spread of difficulty, however few the seeds and however unequal the clusters, because it assumes no more than the
+    null hypothesis says: that the arms could be exchanged within a cluster. (With n clusters none of its p-values is
+    below 2 / 2^n: five or fewer decide nothing at 5 %.)
+
+    It knows nothing of what all tasks of a seed share, such as a slow server or a cold cache. Where the rates of seeds
+    plainly vary by more than the tasks' own outcomes explain, the excess is added to the variance of the difference,
+    and the difference must be as much farther out.
 
     Args:
-        a, b: per task (resolved, seeds), with at least one seed, in the same order.
+        a, b: per task the outcomes of the seeds (0 or 1), at least one each, tasks in the same order. Seeds are taken
+            for shared where every task of an arm has the same number of them.
         clusters: the repository of each task; None = every task stands alone.
 
     Returns:
         None where there are no tasks.
     """
-    before, after = ([Fraction(resolved, seeds) for resolved, seeds in arm] for arm in (a, b))
+    before, after = ([Fraction(sum(seeds), len(seeds)) for seeds in arm] for arm in (a, b))
     difference = paired_difference([float(x) for x in before], [float(x) for x in after], clusters, level=level)
     if difference is None:
         return None
-    found = paired_permutation(before, after, clusters)
-    return PairedTest(difference, found.p_value, found.exact)
+    shared = shared_seed_variance([a, b])
+    own = (difference.standard_error or 0.0) ** 2
+    shrink = math.sqrt(own / (own + shared)) if shared and own else 1.0
+    found = paired_permutation(before, after, clusters, shrink=shrink)
+    return PairedTest(difference, found.p_value, shared, found.exact)
+
+
+def shared_seed_variance(arms: Sequence[Sequence[Sequence[int]]]) -> float:
+    """Variance of the difference of two arms' mean rates by what all tasks of a seed share.
+
+    In a table of tasks and seeds, the rates of seeds vary by what the tasks' own outcomes give them. What they vary
+    beyond that is shared; it counts if a chi-squared test over both arms finds it at 2 %, because an excess by chance
+    would cost power in every comparison. (A random-effects analysis of variance; Searle, Casella, McCulloch 1992.)
+
+    Args:
+        arms: per arm and task the outcomes of the seeds.
+
+    Returns:
+        0 where nothing is found, or where tasks have one seed or different numbers of them.
+    """
+    excess, ratio, df = 0.0, 0.0, 0
+    for outcomes in arms:
+        numbers = {len(seeds) for seeds in outcomes}
+        if len(numbers) != 1 or (k := numbers.pop()) < 2 or len(outcomes) < 2:
+            return 0.0
+        rates = [sum(column) / len(outcomes) for column in zip(*outcomes, strict=True)]
+        own = math.fsum(s * (k - s) for s in map(sum, outcomes)) / (k * (k - 1)) / len(outcomes) ** 2
+        seen = statistics.variance(rates)
+        if own == 0:
+            continue  # no outcome ever changes between seeds: nothing is shared, because nothing varies
+        excess += max(0.0, seen - own) / k
+        ratio += (k - 1) * seen / own
+        df += k - 1
+    return excess if df and chi_squared_tail(ratio, df) < _SHARED_SEEDS_AT else 0.0
 
 
 def changed_sides(a: Mapping[str, bool], b: Mapping[str, bool]) -> tuple[int, int]:

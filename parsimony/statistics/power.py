@@ -25,14 +25,27 @@ def minimum_detectable_effect(n: int, variance: float, power: float = 0.8, alpha
     return _reach(power, alpha) * math.sqrt(_not_negative(variance) / n) if n > 0 else None
 
 
-def power_of(delta: float, n: int, variance: float, alpha: float = 0.05) -> float | None:
-    """The probability of finding a mean difference `delta`, in either direction; None without tasks."""
-    if n <= 0:
+def power_of(delta: float, n: int, variance: float, alpha: float = 0.05, *, df: float | None = None) -> float | None:
+    """The probability of finding a mean difference `delta`, in either direction.
+
+    Args:
+        variance: n times the squared standard error of the mean difference, of the clustered one where there are
+            clusters.
+        df: degrees of freedom of the test, those of `jackknife_spread` where there are clusters. None = tasks stand
+            alone, n - 1.
+
+    Returns:
+        None with fewer than two tasks.
+    """
+    if n < 2:
         return None
     if variance == 0:
         return 1.0 if delta else alpha
-    shift, edge = delta / math.sqrt(_not_negative(variance) / n), _NORMAL.inv_cdf(1 - alpha / 2)
-    return _NORMAL.cdf(shift - edge) + _NORMAL.cdf(-shift - edge)
+    from scipy.stats import nct, t  # noqa: PLC0415 - slow to load
+
+    df, shift = df or n - 1, delta / math.sqrt(_not_negative(variance) / n)
+    edge = t.isf(alpha / 2, df)
+    return float(nct.sf(edge, df, shift) + nct.cdf(-edge, df, shift))
 
 
 def seeds_needed(

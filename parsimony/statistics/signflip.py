@@ -24,7 +24,7 @@ class Permutation:
     exact: bool
 
 
-def sign_flip_test(sums: Sequence[Fraction | float]) -> Permutation:
+def sign_flip_test(sums: Sequence[Fraction | float], *, shrink: float = 1.0) -> Permutation:
     """Two-sided p-value of a sum of differences under independent changes of sign (Fisher 1935; Pitman 1937).
 
     Args:
@@ -32,6 +32,8 @@ def sign_flip_test(sums: Sequence[Fraction | float]) -> Permutation:
             convolution over the values that the sum can have; floats, and fractions without a common grid of at most
             `MOST_STEPS` values, are drawn `DRAWS` times with a fixed seed (p then counts the observed pattern: Phipson
             and Smyth 2010).
+        shrink: the observed sum counts as this share of itself (0..1): for a statistic that has more variance than the
+            changes of sign give it.
 
     Returns:
         p = 1 where nothing differs.
@@ -46,11 +48,11 @@ def sign_flip_test(sums: Sequence[Fraction | float]) -> Permutation:
         steps = [step // shared for step in steps]
         if sum(steps) <= MOST_STEPS and len(steps) * sum(steps) <= 256 * MOST_STEPS:
             observed = abs(sum(int(Fraction(one) * grid) for one in moving)) // shared
-            return Permutation(_tail(steps, observed), exact=True)
-    return Permutation(_drawn([float(one) for one in moving]), exact=False)
+            return Permutation(_tail(steps, shrink * observed), exact=True)
+    return Permutation(_drawn([float(one) for one in moving], shrink), exact=False)
 
 
-def _tail(steps: Sequence[int], observed: int) -> float:
+def _tail(steps: Sequence[int], observed: float) -> float:
     """P(|sum of ±step| >= observed). The distribution has the values -S, -S+2, ..., S; index i stands for 2i - S."""
     import numpy as np  # noqa: PLC0415 - slow to load
 
@@ -63,15 +65,15 @@ def _tail(steps: Sequence[int], observed: int) -> float:
         chances[reached + 1 : reached + step + 1] = 0.0
         chances[step : reached + step + 1] += kept
         reached += step
-    above = float(chances[(total + observed) // 2 :].sum())
+    above = float(chances[math.ceil((total + observed * (1 - _TIE)) / 2) :].sum())
     return min(1.0, 2 * above) if observed else 1.0
 
 
-def _drawn(sums: Sequence[float]) -> float:
+def _drawn(sums: Sequence[float], shrink: float) -> float:
     import numpy as np  # noqa: PLC0415 - slow to load
 
     values = np.array(sums)
-    observed = abs(values.sum()) * (1 - _TIE)
+    observed = shrink * abs(values.sum()) * (1 - _TIE)
     random, hits, left = np.random.default_rng(_SEED), 0, DRAWS
     while left:
         rows = min(left, max(1, (1 << 22) // len(values)))

@@ -60,3 +60,10 @@ def student_two_sided(t: float, df: float) -> float:
     from scipy.special import stdtr  # noqa: PLC0415 - slow to load
 
     return float(2 * stdtr(df, -abs(t)))
+
+
+def chi_squared_tail(value: float, df: int) -> float:
+    """The probability that chi-squared with `df` degrees of freedom is at least `value`."""
+    from scipy.special import chdtrc  # noqa: PLC0415 - slow to load
+
+    return float(chdtrc(df, value))

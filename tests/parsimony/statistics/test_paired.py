@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from parsimony.statistics import (
     changed_sides,
     clustered_standard_error,
-    jackknife_standard_error,
+    jackknife_spread,
     mcnemar_exact,
     paired_difference,
     paired_permutation,
     paired_test,
+    shared_seed_variance,
     sign_flip_test,
 )
 
@@ -50,10 +51,30 @@ def test_clustered_standard_error() -> None:
 
 
 @given(st.lists(st.integers(0, 1), min_size=2, max_size=40))
-def test_without_clusters_the_jackknife_is_the_usual_error(values: list[int]) -> None:
+def test_without_clusters_the_spread_is_the_usual_one(values: list[int]) -> None:
     n, mean = len(values), sum(values) / len(values)
     usual = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)
-    assert jackknife_standard_error(values, range(n)) == pytest.approx(usual)
+    spread = jackknife_spread(values, range(n))
+    assert spread is not None
+    assert spread.standard_error == pytest.approx(usual)
+    assert spread.df == pytest.approx(n - 1)
+
+
+def test_equal_clusters_have_one_degree_of_freedom_less_than_there_are() -> None:
+    values, clusters = [1, 0, 1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 2, 2, 3, 3]
+    spread = jackknife_spread(values, clusters)
+    assert spread is not None
+    assert spread.df == pytest.approx(3)
+    assert spread.standard_error == pytest.approx(clustered_standard_error(values, clusters, small_sample=True))
+
+
+def test_one_large_cluster_leaves_few_degrees_of_freedom() -> None:
+    clusters = ["large"] * 50 + [f"small {n}" for n in range(50)]
+    apart = [1.0] * 50 + [0.0] * 50  # the large one differs: values within clusters go together
+    spread = jackknife_spread(apart, clusters)
+    assert spread is not None
+    assert spread.df < 4
+    assert jackknife_spread([1.0, 2.0], ["a", "a"]) is None
 
 
 def test_paired_difference_is_the_t_test_of_the_differences() -> None:
@@ -122,11 +143,29 @@ def test_tasks_of_one_cluster_change_sign_together() -> None:
 
 
 def test_unequal_numbers_of_seeds_are_compared_exactly() -> None:
-    found = paired_test([(1, 3), (0, 5)], [(3, 3), (1, 5)])
+    found = paired_test([[1, 0, 0], [0] * 5], [[1, 1, 1], [0, 1, 0, 0, 0]])
     assert found is not None
     assert found.exact
     assert found.difference.mean == pytest.approx((2 / 3 + 1 / 5) / 2)
     assert found.p_value == 0.5
+
+
+def test_what_seeds_share_makes_a_difference_less_sure() -> None:
+    """Ten tasks where every outcome of a seed goes one way, against ten where they vary alone, with equal rates."""
+    apart = [[int((task + seed) % 4 < 2) for seed in range(4)] for task in range(12)]
+    together = [[1, 1, 0, 0]] * 12
+    assert shared_seed_variance([apart, apart]) == 0
+    assert shared_seed_variance([together, together]) == pytest.approx(2 * (1 / 3 - 1 / 36) / 4)
+    assert shared_seed_variance([[[1]] * 3, [[0]] * 3]) == 0
+    assert shared_seed_variance([[[1, 1]] * 3, [[0, 0]] * 3]) == 0
+    better = [[int((task + seed) % 4 < 3 or task == 5) for seed in range(4)] for task in range(12)]
+    alone, shared = paired_test(apart, better), paired_test(together, better)
+    assert alone is not None
+    assert shared is not None
+    assert alone.difference.mean == shared.difference.mean
+    assert alone.p_value < 0.01
+    assert shared.p_value > 0.1
+    assert shared.seed_variance > 0
 
 
 def test_changed_sides() -> None:
