@@ -26,6 +26,8 @@ from parsimony.tasks import Candidate, Task
 _COLUMNS = ["execution_key", "task_id", "environment_digest", "exit_status", "apply_strategy", "tests", "applied_patch",
             "base_files"]  # fmt: skip
 
+_STATUSES = {status.value: status for status in TestStatus}
+
 Row = Mapping[str, Any]
 Identity = tuple[str, str, int]
 
@@ -105,7 +107,7 @@ def _statuses(packed: bytes | None) -> dict[str, TestStatus]:
     """Statuses by test, without the times: as `cluster.rows.unpack_tests`, for many rows."""
     if not packed:
         return {}
-    return {name: TestStatus(one[0]) for name, one in json.loads(zlib.decompress(packed)).items()}
+    return {name: _STATUSES[one[0]] for name, one in json.loads(zlib.decompress(packed)).items()}
 
 
 @dataclass(slots=True)

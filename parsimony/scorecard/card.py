@@ -8,6 +8,7 @@ recovered (absence is never success).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from parsimony.records import (
     ComponentMetrics,
@@ -21,29 +22,30 @@ from parsimony.records import (
     StructureMetrics,
     TestingMetrics,
 )
-from parsimony.scorecard.note import Exercised, Note, Planned, Spent
+from parsimony.scorecard.note import Exercised, Found, Note, Planned, Spent
 
 
-def missing(note: Note) -> Iterator[str]:
-    """What the note does not know of what a record must hold."""
-    if note.resolved is None:
+def missing(resolved: bool | None, regressions: int | None, spent: Spent) -> Iterator[str]:
+    """What is not known of what a record must hold besides the stages."""
+    if resolved is None:
         yield "the verdict is missing"
-    if note.regressions is None:
+    if regressions is None:
         yield "no regression tests were read"
-    spent = note.economics
-    if spent is None or spent.tokens is None:
+    if spent.tokens is None:
         yield "what producing or grading it cost is not known: the prediction tells no usage"
     elif spent.micro_dollars is None:
         yield "dollars are not known: the prediction tells none, or computing has no price (--cpu-hour)"
 
 
-def vacuous(note: Note) -> Iterator[str]:
+def vacuous(
+    symbols: Found | None, planning: Planned | None, bug_tests: Exercised | None, regression_tests: Exercised | None
+) -> Iterator[str]:
     """Measures of which the task has nothing to measure."""
-    if note.symbols is not None and not note.symbols.targets:
+    if symbols is not None and not symbols.targets:
         yield "localization.symbol_recall"
-    if note.planning is not None and not note.planning.required:
+    if planning is not None and not planning.required:
         yield "planning.obligations_recovered"
-    for name, tests in (("bug", note.bug_tests), ("regression", note.regression_tests)):
+    for name, tests in (("bug", bug_tests), ("regression", regression_tests)):
         if tests is not None and not tests.of:
             yield f"testing.{name}_tests_exercised"
 
@@ -61,20 +63,12 @@ def scorecard(note: Note) -> Scorecard | None:
     return Scorecard(
         run_id=note.run_id,
         task_id=note.task_id,
-        component_metrics=ComponentMetrics(
-            localization=LocalizationMetrics(
-                file_recall=_complete(files.recall),
-                symbol_recall=_complete(symbols.recall),
-                target_rank=files.rank,
-            ),
-            planning=PlanningMetrics(obligations_recovered=_recovered(planning)),
-            patching=PatchingMetrics(apply=patching.apply, parse=patching.parse, build=patching.build),
-            structure=StructureMetrics(
-                correct_entities_touched=structure.correct, unnecessary_entities_touched=structure.unnecessary
-            ),
-            testing=TestingMetrics(
-                bug_tests_exercised=_all_ran(note.bug_tests), regression_tests_exercised=_all_ran(note.regression_tests)
-            ),
+        component_metrics=_components(
+            (_complete(files.recall), _complete(symbols.recall), files.rank),
+            planning.matched / planning.required if planning.required else 1.0,
+            (patching.apply, patching.parse, patching.build),
+            (structure.correct, structure.unnecessary),
+            (note.bug_tests.ran == note.bug_tests.of, note.regression_tests.ran == note.regression_tests.of),
         ),
         end_to_end=EndToEnd(
             resolved=Resolution.RESOLVED if note.resolved else Resolution.NOT_RESOLVED,
@@ -85,16 +79,28 @@ def scorecard(note: Note) -> Scorecard | None:
     )
 
 
+@lru_cache(maxsize=1 << 12)
+def _components(
+    localization: tuple[float, float, int],
+    obligations: float,
+    patching: tuple[bool, bool, bool],
+    structure: tuple[int, int],
+    tests: tuple[bool, bool],
+) -> ComponentMetrics:
+    """The components. Kept, because records do not change and many candidates have the same."""
+    file_recall, symbol_recall, target_rank = localization
+    apply, parse, build = patching
+    return ComponentMetrics(
+        localization=LocalizationMetrics(file_recall=file_recall, symbol_recall=symbol_recall, target_rank=target_rank),
+        planning=PlanningMetrics(obligations_recovered=obligations),
+        patching=PatchingMetrics(apply=apply, parse=parse, build=build),
+        structure=StructureMetrics(correct_entities_touched=structure[0], unnecessary_entities_touched=structure[1]),
+        testing=TestingMetrics(bug_tests_exercised=tests[0], regression_tests_exercised=tests[1]),
+    )
+
+
 def _complete(recall: float | None) -> float:
     return 1.0 if recall is None else recall
-
-
-def _recovered(planning: Planned) -> float:
-    return planning.matched / planning.required if planning.required else 1.0
-
-
-def _all_ran(tests: Exercised) -> bool:
-    return tests.ran == tests.of
 
 
 def _economics(spent: Spent) -> Economics:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
+from typing import TypeVar
 
 from parsimony.scorecard.gold import Gold
 from parsimony.scorecard.note import CUTS, Found
@@ -13,26 +15,36 @@ from parsimony.tasks import Task, Trace
 
 TRACE, PATCH = "trace", "patch"
 
+_T = TypeVar("_T", bound=Hashable)
 
-def find_files(gold: Gold, trace: Trace | None, task: Task, patched: Sequence[str]) -> Found:
+
+def find_files(gold: Gold, trace: Trace | None, task: Task, patched: tuple[str, ...]) -> Found:
     """Files: the ranking of the trace, else the files that the patch touches, in its order."""
-    told = trace.files if trace is not None else ()
-    ranking = [normal_path(path, task.workdir) for path in told] or list(patched)
-    return _found(TRACE if told else PATCH, hits(ranking, gold.files, str.__eq__), len(gold.files), gold.files)
+    return _files(gold.files, trace.files if trace is not None else (), task.workdir, patched)
 
 
-def find_symbols(gold: Gold, trace: Trace | None, patched: Sequence[Symbol]) -> Found:
+def find_symbols(gold: Gold, trace: Trace | None, patched: tuple[Symbol, ...]) -> Found:
     """Symbols: the ranking of the trace, else the symbols that the patch touches, in its order."""
-    told = trace.symbols if trace is not None else ()
-    found: Hits[Symbol] = (
-        hits(told, gold.places, means) if told else hits(patched, gold.places, lambda one, other: one == other)
-    )
-    return _found(TRACE if told else PATCH, found, len(gold.places), gold.places)
+    return _symbols(gold.places, trace.symbols if trace is not None else (), patched)
 
 
-def _found(source: str, found: Hits[str] | Hits[Symbol], targets: int, wanted: Sequence[str | Symbol]) -> Found:
-    at = {k: recall(found, wanted, k) for k in CUTS}
-    return Found(source, targets, len(found), recall(found, wanted), first_rank(found), at)
+@lru_cache(maxsize=1 << 12)
+def _files(targets: tuple[str, ...], told: tuple[str, ...], workdir: str, patched: tuple[str, ...]) -> Found:
+    """Kept, as `_symbols`: seeds and arms of one task often look at the same places."""
+    ranking = [normal_path(path, workdir) for path in told] or patched
+    return _found(TRACE if told else PATCH, hits(ranking, targets, str.__eq__), targets)
+
+
+@lru_cache(maxsize=1 << 12)
+def _symbols(targets: tuple[Symbol, ...], told: tuple[str, ...], patched: tuple[Symbol, ...]) -> Found:
+    if told:
+        return _found(TRACE, hits(told, targets, means), targets)
+    return _found(PATCH, hits(patched, targets, Symbol.__eq__), targets)
+
+
+def _found(source: str, found: Hits[_T], targets: Sequence[_T]) -> Found:
+    at = {k: recall(found, targets, k) for k in CUTS}
+    return Found(source, len(targets), len(found), recall(found, targets), first_rank(found), at)
 
 
 def normal_path(path: str, workdir: str) -> str:

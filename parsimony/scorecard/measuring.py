@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
@@ -24,6 +24,7 @@ from parsimony.scorer import Outcome
 from parsimony.tasks import Task
 
 Measured = tuple[Note, Scorecard | None]
+Known = tuple[dict[str, Any], tuple[str, ...]]
 
 
 def no_price(_: Spend) -> int | None:
@@ -61,7 +62,8 @@ class Measurer:
         """
         task = run.tasks.get(trial.task_id)
         known, problem = self._stages(trial, task, material)
-        note = Note(
+        worse, cost = regressions(trial), spent(trial, self.price)
+        return Note(
             f"{run.run_id}/{trial.arm}/{trial.seed}/{trial.repeat}",
             trial.task_id,
             trial.arm,
@@ -70,22 +72,24 @@ class Measurer:
             trial.outcome.value,
             repo=task.repo if task else "",
             resolved=trial.resolved,
-            regressions=regressions(trial),
-            economics=spent(trial, self.price),
+            regressions=worse,
+            economics=cost,
             robustness=robustness(material.variants if material else {}, repeats),
+            missing=(*problem, *card.missing(trial.resolved, worse, cost)),
+            vacuous=tuple(card.vacuous(*map(known.get, ("symbols", "planning", "bug_tests", "regression_tests")))),
             **known,
         )
-        reasons = [problem] if problem else []
-        return replace(note, missing=(*reasons, *card.missing(note)), vacuous=tuple(card.vacuous(note)))
 
-    def _stages(self, trial: Trial, task: Task | None, material: Material | None) -> tuple[dict[str, Any], str]:
+    def _stages(
+        self, trial: Trial, task: Task | None, material: Material | None
+    ) -> tuple[dict[str, Any], tuple[str, ...]]:
         """The measures of the stages, as far as they are known, and why the others are not."""
         if task is None:
-            return {}, "the task is not in the run's task file any more"
+            return {}, ("the task is not in the run's task file any more",)
         if material is None:
-            return {}, "there is no candidate"
+            return {}, ("there is no candidate",)
         if trial.outcome is Outcome.MISSING:
-            return {}, ""
+            return {}, ()
         known: dict[str, Any] = {
             "planning": plan(task, trial.trace),
             "bug_tests": exercise(task.fail_to_pass, trial, material),
@@ -93,17 +97,17 @@ class Measurer:
         }
         gold = self._gold_of(task)
         if isinstance(gold, str):
-            return known, gold
+            return known, (gold,)
         found = self._effect_of(task, trial, material, gold)
         if isinstance(found, str):
-            return known, found
+            return known, (found,)
         known |= {
             "files": find_files(gold, trial.trace, task, found.files),
             "symbols": find_symbols(gold, trial.trace, found.touched.places),
             "patching": patched(task, material, trial.outcome, found, gold.language),
             "structure": structured(gold, found, trial.outcome),
         }
-        return known, ""
+        return known, ()
 
     def _gold_of(self, task: Task) -> Gold | str:
         if task.instance_id not in self._gold:
