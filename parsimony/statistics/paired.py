@@ -147,6 +147,8 @@ def paired_test(
     Returns:
         None where there are no tasks.
     """
+    if any(outcome not in {0, 1} for arm in (a, b) for seeds in arm for outcome in seeds):
+        raise ValueError("outcomes must be 0 or 1, one per seed")
     before, after = ([Fraction(sum(seeds), len(seeds)) for seeds in arm] for arm in (a, b))
     difference = paired_difference([float(x) for x in before], [float(x) for x in after], clusters, level=level)
     if difference is None:
