@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from parsimony import __version__
-from parsimony.cli import published
+from parsimony.cli import commands_footprint, commands_measures, published
+from parsimony.cli.options import (
+    Address,
+    Arm,
+    Engine,
+    EngineKind,
+    ExportFormat,
+    Image,
+    Json,
+    OnlyTasks,
+    RunDir,
+    Sandbox,
+    SandboxKind,
+    SchemaName,
+    Seed,
+    Tasks,
+    Workers,
+)
 
 app = typer.Typer(
     name="parsimony",
@@ -20,65 +36,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-
-
-class SandboxKind(StrEnum):
-    """Where candidates run."""
-
-    docker = "docker"
-    process = "process"
-
-
-class EngineKind(StrEnum):
-    """What carries the work."""
-
-    local = "local"
-    ray = "ray"
-
-
-class ExportFormat(StrEnum):
-    """What `parsimony export` writes."""
-
-    parquet = "parquet"
-    csv = "csv"
-    swebench = "swebench"
-
-
-class SchemaName(StrEnum):
-    """What `parsimony schema` can describe."""
-
-    sweep = "sweep"
-
-
-class MetricsMode(StrEnum):
-    """What footprints were measured from."""
-
-    full_file = "full_file"
-    patch_only = "patch_only"
-
-
-class Ranking(StrEnum):
-    """What orders a leaderboard of footprints."""
-
-    medians = "medians"
-    solved_means = "measured-net-mean-v1"
-    all_means = "all-measured"
-
-
-RunDir = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run (what was given as --out).")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-Tasks = Annotated[Path, typer.Option("--tasks", help="Task rows: JSON, JSONL or Parquet.")]
-OnlyTasks = Annotated[list[str] | None, typer.Option("--task", metavar="ID", help="Only this task; may be repeated.")]
-Sandbox = Annotated[SandboxKind, typer.Option("--sandbox", help="Where candidates run.")]
-Engine = Annotated[EngineKind, typer.Option("--engine", help="What carries the work.")]
-Address = Annotated[str | None, typer.Option("--address", help="A running Ray cluster (implies --engine ray).")]
-Workers = Annotated[int | None, typer.Option("--workers", min=1, help="In flight per node; as many run as CPUs allow.")]
-Image = Annotated[str | None, typer.Option("--image", help="Image for rows that name none; may hold {instance_id}.")]
-Arm = Annotated[str | None, typer.Option("--arm", help="Arm of the candidate.")]
-Records = Annotated[list[Path], typer.Argument(metavar="RECORDS", help="Results files of analyze, or folders of runs.")]
-Draws = Annotated[int, typer.Option("--draws", min=0, help="Draws of tasks for rank intervals.")]
-DrawsSeed = Annotated[int, typer.Option("--seed", help="Of the draws.")]
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the candidate.")]
 
 
 def _version(asked: bool) -> None:
@@ -247,83 +204,8 @@ def export(
     raise typer.Exit(reading.export(folder, format.value, out))
 
 
-app.command()(published.dataset)
-app.command()(published.analyze)
-
-
-@app.command()
-def leaderboard(
-    records: Records,
-    *,
-    agent: Annotated[list[str] | None, typer.Option("--agent", help="Only this agent; may be repeated.")] = None,
-    shared: Annotated[
-        bool, typer.Option("--shared", help="Only tasks that every agent solved and that were measured for all.")
-    ] = False,
-    mode: Annotated[MetricsMode, typer.Option("--mode", help="Kind of metrics.")] = MetricsMode.full_file,
-    ranking: Annotated[
-        Ranking, typer.Option("--ranking", help="Medians, or mean net units of solved or of all attempts in scope.")
-    ] = Ranking.medians,
-    draws: Draws = 2000,
-    seed: DrawsSeed = 42,
-    json: Json = False,
-) -> None:
-    """Compare measured footprints: a table in a terminal, JSON in a file or a pipe."""
-    from parsimony.cli import footprint
-
-    choice = footprint.Choice(tuple(agent or ()), shared, mode.value, ranking.value, draws, seed)
-    raise typer.Exit(footprint.leaderboard(records, choice, as_json=json))
-
-
-@app.command("footprint-report")
-def footprint_report(
-    panel: Annotated[Path, typer.Argument(metavar="PANEL", help="A panel of `python -m parsimony.scoring freeze`.")],
-    records: Records,
-    *,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The page.")] = Path("footprint.html"),
-    draws: Annotated[int, typer.Option("--draws", min=1, help="Draws of tasks for rank intervals.")] = 2000,
-    seed: DrawsSeed = 42,
-) -> None:
-    """Write a page of footprint scores: scoreboard, ranks, and where each agent's points come from."""
-    from parsimony.cli import footprint
-
-    raise typer.Exit(footprint.report(panel, records, out, draws=draws, seed=seed))
-
-
-CpuHour = Annotated[
-    float | None, typer.Option("--cpu-hour", metavar="DOLLARS", min=0, help="What an hour of a processor costs you.")
-]
-
-
-@app.command()
-def scorecard(
-    folder: RunDir,
-    *,
-    cpu_hour: CpuHour = None,
-    page: Annotated[bool, typer.Option("--page/--no-page", help="Also write scorecard.html.")] = True,
-    json: Json = False,
-) -> None:
-    """Where in the coding loop each candidate was won or lost: writes scorecards.jsonl and scorecard-notes.jsonl."""
-    from parsimony.cli import scorecards
-
-    raise typer.Exit(scorecards.scorecard(folder, cpu_hour=cpu_hour, page=page, as_json=json))
-
-
-@app.command()
-def diagnose(
-    folder: RunDir,
-    other: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="A second run, which has the candidate.")
-    ] = None,
-    *,
-    baseline: Annotated[str | None, typer.Option("--baseline", metavar="ARM", help="Arm before the change.")] = None,
-    candidate: Annotated[str | None, typer.Option("--candidate", metavar="ARM", help="Arm after it.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Also write a page.")] = None,
-    json: Json = False,
-) -> None:
-    """Which stage a change moved, what is noise, and which stage is the bottleneck now, in one sentence and a table."""
-    from parsimony.cli import scorecards
-
-    raise typer.Exit(scorecards.diagnose_runs(scorecards.Sides(folder, other, baseline, candidate), out, as_json=json))
+commands_measures.register(app)
+commands_footprint.register(app)
 
 
 @app.command()
