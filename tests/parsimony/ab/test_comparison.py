@@ -155,9 +155,7 @@ def test_pass_at_k_and_pass_hat_k() -> None:
 # ---- missing
 
 
-def with_missing(
-    tables: dict[str, list[list[int]]], arm: str, row: int, seed: int
-) -> dict[str, list[list[int | None]]]:
+def with_missing(tables: Mapping[str, Table], arm: str, row: int, seed: int) -> dict[str, list[list[int | None]]]:
     found: dict[str, list[list[int | None]]] = {name: [list(line) for line in table] for name, table in tables.items()}
     found[arm][row][seed] = None
     return found

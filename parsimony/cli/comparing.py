@@ -1,0 +1,211 @@
+"""`parsimony compare`: two arms, several arms or several runs; terminal, JSON, page."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from cluster.finished import read_run
+from cluster.ledger import LedgerReader
+from cluster.rundir import RunFolder, write_atomically, write_json
+from parsimony import ab
+from parsimony.cli import DONE, NO, PARTIAL, comparing_screen, screen
+from parsimony.cli.comparing_reruns import FOLDER, flaky_of, rerun_flaky
+from parsimony.errors import InputError
+from parsimony.records import Recommendation
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What `parsimony compare` was asked for. See its help."""
+
+    folders: tuple[Path, ...]
+    baseline: str | None = None
+    candidates: tuple[str, ...] = ()
+    change: tuple[str, ...] = ()
+    pool: bool = False
+    common: bool = False
+    rerun: bool = False
+    options: ab.Options = field(default_factory=ab.Options)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where results go."""
+
+    as_json: bool = False
+    out: Path | None = None
+    details: Path | None = None
+    page: Path | None = None
+    gate: bool = False
+
+
+def compare(request: Request, output: Output) -> int:
+    """Compare; the exit status."""
+    request.options.check()
+    if not request.pool and len(request.folders) > 2:
+        mend = "give --pool to take several runs as one, or name a baseline's and a candidate's"
+        raise InputError(f"are {len(request.folders)} folders", mend=mend, field="RUN")
+    found = _compared(request)
+    if request.rerun and any(one.flakes for one in found) and _rerun(request, quiet=output.as_json):
+        found = _compared(request)
+    records = [one.record.to_json() for one in found]
+    exact = records[0] if len(records) == 1 else records
+    if output.out is not None:
+        _write(output.out, exact)
+    if output.details is not None:
+        _write(output.details, [ab.details(one) for one in found])
+    page = output.page or request.folders[0] / "compare.html"
+    _write_page(page, found)
+    if output.as_json:
+        screen.print_json(exact)
+    else:
+        comparing_screen.show(found)
+        screen.console().print(Text(f"page: {page}"))
+    return _status(found, gate=output.gate)
+
+
+def _status(found: Sequence[ab.Comparison], *, gate: bool) -> int:
+    if not all(one.complete for one in found):
+        return PARTIAL
+    kept = all(one.record.result.recommendation is Recommendation.KEEP for one in found)
+    return NO if gate and not kept else DONE
+
+
+def _compared(request: Request) -> tuple[ab.Comparison, ...]:
+    pairs, names = _pairs(request)
+    return ab.compare(pairs, _changes(request.change, names), request.options)
+
+
+def _changes(given: Sequence[str], names: Sequence[tuple[str, str]]) -> list[str]:
+    """What is under test in each comparison: as given, else the names of the arms."""
+    if given and len(given) not in {1, len(names)}:
+        mend = f"say what each of the {len(names)} candidates changes, in their order, or say it once"
+        raise InputError(f"is given {len(given)} times", mend=mend, field="change")
+    if any(not text.strip() for text in given):
+        raise InputError("is blank", mend="say in words the one thing that was changed", field="change")
+    if len(given) == len(names):
+        return list(given)
+    return [f"{given[0]}: {after}" if given else f"{before} → {after}" for before, after in names]
+
+
+# ---- arms
+
+
+def _pairs(request: Request) -> tuple[list[ab.Pair], list[tuple[str, str]]]:
+    """The pairs to compare, and the names of their arms."""
+    sources = [_source(folder) for folder in request.folders]
+    if len(sources) == 2 and not request.pool:
+        return _of_two(sources[0], sources[1], request)
+    source, notes = sources[0]
+    if len(sources) > 1:
+        pooled = ab.pool([one.run for one, _ in sources], common=request.common)
+        source = ab.Source(pooled.run, _merged([one for one, _ in sources]))
+        notes = (*(note for _, told in sources for note in told), *pooled.notes)
+    baseline, candidates = ab.choose(source.run, request.baseline, request.candidates)
+    base = source.grid(baseline)
+    pairs = [
+        ab.align(base, source.grid(name), common=request.common, images=(source.images, source.images))
+        for name in candidates
+    ]
+    return [replace(pair, notes=(*notes, *pair.notes)) for pair in pairs], [(baseline, name) for name in candidates]
+
+
+def _of_two(
+    first: tuple[ab.Source, tuple[str, ...]], second: tuple[ab.Source, tuple[str, ...]], request: Request
+) -> tuple[list[ab.Pair], list[tuple[str, str]]]:
+    (before, notes), (after, more) = first, second
+    if len(request.candidates) > 1:
+        raise InputError("is given twice", mend="two runs give one candidate", field="candidate")
+    if before.run.run_id and before.run.run_id == after.run.run_id and request.baseline is None:
+        raise InputError("is compared with itself", mend="name two runs, or two arms", file=after.run.source)
+    names = (
+        ab.only_arm(before.run, request.baseline, "baseline"),
+        ab.only_arm(after.run, request.candidates[0] if request.candidates else None, "candidate"),
+    )
+    labels = names
+    if names[0] == names[1]:
+        labels = f"{before.run.source}: {names[0]}", f"{after.run.source}: {names[1]}"
+    pair = ab.align(
+        before.grid(names[0], labels[0]),
+        after.grid(names[1], labels[1]),
+        common=request.common,
+        images=(before.images, after.images),
+    )
+    return [replace(pair, notes=(*notes, *more, *pair.notes))], [labels]
+
+
+def _source(folder: Path) -> tuple[ab.Source, tuple[str, ...]]:
+    """A run with what was graded again beside it, and notes about that."""
+    run = ab.located(read_run(folder))
+    images = _images(folder)
+    again = folder / FOLDER
+    if not (again / "outcomes.jsonl").exists():
+        return ab.Source(run, images), ()
+    more = ab.located(read_run(again))
+    # The plan of the second folder holds the flaky tasks alone: its digests are those of a part of the same rows.
+    alike = {arm: run.settings[arm] for arm in more.settings if arm in run.settings}
+    more = replace(more, settings=alike)
+    pooled = ab.pool([run, more])
+    images = dict(_merged([ab.Source(run, images), ab.Source(more, _images(again))]))
+    flaky = {(trial.task_id, trial.arm, trial.seed) for trial in more.trials}
+    note = f"{len(more.trials)} further executions of {len(flaky)} flaky candidates in {again} are counted"
+    return ab.Source(pooled.run, images), (note,)
+
+
+def _images(folder: Path) -> dict[str, str | None]:
+    """Digests of the environments by image, of the newest plan."""
+    found: dict[str, str | None] = {}
+    for row in LedgerReader(RunFolder(folder).ledger).rows("event", ["name", "data"]):
+        if row["name"] == "run.planned":
+            found = json.loads(row["data"])["environments"]
+    return found
+
+
+def _merged(sources: Sequence[ab.Source]) -> Mapping[str, str | None]:
+    """The environments of all, refused where two runs disagree about an image."""
+    found: dict[str, str | None] = {}
+    for source in sources:
+        for image, digest in source.images.items():
+            if found.setdefault(image, digest) != digest:
+                problem = f"of {image} is {digest}, and {found[image]} in an earlier run"
+                mend = "pool only runs that were graded in the same environments"
+                raise InputError(problem, mend=mend, file=source.run.source, field="environment_image")
+    return found
+
+
+# ---- flaky candidates
+
+
+def _rerun(request: Request, *, quiet: bool) -> bool:
+    """Grade the flaky candidates again; whether there were any."""
+    arms = {name for name in (request.baseline, *request.candidates) if name is not None}
+    done = [rerun_flaky(folder, flaky_of(read_run(folder), arms), as_json=quiet) for folder in request.folders]
+    return any(done)
+
+
+# ---- files
+
+
+def _write(path: Path, value: Any) -> None:
+    _folder_of(path)
+    write_json(path, value)
+
+
+def _write_page(path: Path, found: Sequence[ab.Comparison]) -> None:
+    from parsimony.report.comparison_page import comparison_page
+
+    _folder_of(path)
+    write_atomically(path, comparison_page(found, beside=path.parent).encode("utf-8", "replace"))
+
+
+def _folder_of(path: Path) -> None:
+    if not path.parent.is_dir() or path.is_dir():
+        problem = "is a folder" if path.is_dir() else "is in a folder that is not there"
+        raise InputError(problem, mend="name a file in a folder that is there", file=os.fspath(path))
