@@ -29,14 +29,20 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The definitions of one file, from outer to inner and in the order of their lines."""
+    """The definitions of one file, from outer to inner and in the order of their lines.
+
+    Attributes:
+        names: (space, name) of every definition.
+    """
 
     definitions: tuple[Definition, ...]
+    names: frozenset[tuple[str, str]] = field(init=False, repr=False, compare=False)
     _owners: list[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         ordered = tuple(sorted(self.definitions, key=lambda one: (one.first, -one.last)))
         object.__setattr__(self, "definitions", ordered)
+        object.__setattr__(self, "names", frozenset((one.space, one.name) for one in ordered))
         owners = [-1] * (1 + max((one.last for one in ordered), default=0))
         for index, one in enumerate(ordered):  # the later ones are inside of the earlier ones, or after them
             owners[one.first : one.last + 1] = [index] * (one.last + 1 - one.first)
@@ -51,10 +57,6 @@ class Outline:
         """The definitions that own any of `lines`, in the order of the lines, each once."""
         found = dict.fromkeys(one for line in sorted(lines) if (one := self.at(line)) is not None)
         return list(found)
-
-    def names(self) -> frozenset[tuple[str, str]]:
-        """(space, name) of every definition."""
-        return frozenset((one.space, one.name) for one in self.definitions)
 
 
 def from_rows(rows: Sequence[Sequence[object]]) -> Outline:

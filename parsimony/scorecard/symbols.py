@@ -85,7 +85,7 @@ def _changed(change: Change, old: Outline | None, new: Outline | None) -> list[D
 
 def _place(one: Definition, old: Outline | None) -> tuple[str, str] | None:
     """The innermost symbol of the base that `one` is, or is inside of."""
-    known = old.names() if old else frozenset()
+    known = old.names if old else frozenset()
     name = one.name
     while name:
         if (one.space, name) in known:
