@@ -19,7 +19,7 @@ from parsimony.diagnosis import ALL, Diagnosis, Difference, Funnel, Mean, diagno
 from parsimony.errors import InputError
 from parsimony.scorecard import Measured, Measurer, Note, Price, no_price
 
-ARMS_A_TABLE = 4
+ARMS_A_TABLE = 3
 CARDS, NOTES, PAGE = "scorecards.jsonl", "scorecard-notes.jsonl", "scorecard.html"
 
 

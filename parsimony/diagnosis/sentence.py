@@ -22,6 +22,8 @@ def _parts(diagnosis: Diagnosis) -> Iterator[str]:
     unknown = any(one.change is Change.UNKNOWN for one in diagnosis.stages)
     if moved:
         yield from map(change, _first_of_each_stage(moved))
+    elif not diagnosis.stages:
+        yield "no stage is known on both sides"
     else:
         yield "too few repositories to tell any stage from noise" if unknown else "no stage moved beyond noise"
     if diagnosis.resolved is None:
@@ -29,7 +31,7 @@ def _parts(diagnosis: Diagnosis) -> Iterator[str]:
     elif diagnosis.resolved.change is Change.FLAT:
         yield "resolved flat"
     elif diagnosis.resolved.change is Change.UNKNOWN:
-        yield f"{change(diagnosis.resolved)} (one repository: noise or not cannot be told)"
+        yield f"{change(diagnosis.resolved)} (too few repositories to tell it from noise)"
     else:
         yield change(diagnosis.resolved)
     yield _gap(diagnosis)

@@ -68,7 +68,7 @@ def test_one_repository_tells_nothing_from_noise(make: Make) -> None:
     found = diagnose(before, after, names=NAMES)
     assert changed(found)["file_recall"] is Change.UNKNOWN
     assert changed(found)["apply"] is Change.FLAT  # there is no difference at all
-    assert sentence(found).startswith("too few repositories to tell any stage from noise, resolved 50 % → 90 % (one")
+    assert sentence(found).startswith("too few repositories to tell any stage from noise, resolved 50 % → 90 % (too few")
 
 
 def test_three_repositories_that_agree_are_no_proof_and_ten_are(make: Make) -> None:
@@ -117,6 +117,8 @@ def test_measures_that_neither_side_has_are_not_compared(make: Make) -> None:
     found = diagnose(bare, bare, names=NAMES)
     assert "file_recall" not in changed(found)
     assert "residual gap not known" in sentence(found)
+    nothing = diagnose([replace(note, patching=None) for note in bare], bare, names=NAMES)
+    assert sentence(nothing).startswith("no stage is known on both sides, resolved flat")
     assert any("no stages are known" in warning for warning in found.warnings)
 
 
