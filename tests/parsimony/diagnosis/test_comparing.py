@@ -68,7 +68,9 @@ def test_one_repository_tells_nothing_from_noise(make: Make) -> None:
     found = diagnose(before, after, names=NAMES)
     assert changed(found)["file_recall"] is Change.UNKNOWN
     assert changed(found)["apply"] is Change.FLAT  # there is no difference at all
-    assert sentence(found).startswith("too few repositories to tell any stage from noise, resolved 50 % → 90 % (too few")
+    assert sentence(found).startswith(
+        "too few repositories to tell any stage from noise, resolved 50 % → 90 % (too few"
+    )
 
 
 def test_three_repositories_that_agree_are_no_proof_and_ten_are(make: Make) -> None:
