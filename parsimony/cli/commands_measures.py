@@ -46,6 +46,16 @@ def diagnose(
     raise typer.Exit(scorecards.diagnose_runs(scorecards.Sides(folder, other, baseline, candidate), out, as_json=json))
 
 
+def ablate(folder: RunDir, *, json: Json = False) -> None:
+    """What each mechanism is worth: one taken away at a time, on a finished run, and what a reader would then be told.
+
+    Exit status: 0 all are worth keeping; 1 one makes no difference here; 3 one could not be shown on this run.
+    """
+    from parsimony.cli import ablations
+
+    raise typer.Exit(ablations.run(folder, as_json=json))
+
+
 class Spending(StrEnum):
     """How looks at growing data share the error."""
 
@@ -111,4 +121,5 @@ def register(app: typer.Typer) -> None:
     """Add these commands."""
     app.command()(scorecard)
     app.command()(diagnose)
+    app.command()(ablate)
     app.command()(compare)
