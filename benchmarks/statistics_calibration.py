@@ -129,7 +129,7 @@ def main() -> int:
         World(),
         World(tasks=500, repositories=12, seed_sd=0.03),
         World(tasks=120, repositories=40, seeds=3),
-        World(tasks=50, repositories=50, seeds=5, seed_sd=0.2),
+        World(tasks=50, repositories=50, seeds=5, seed_sd=0.15),
     ):
         named = f"{world.tasks} tasks, {world.repositories} repositories, {world.seeds} seeds (sd {world.seed_sd:g})"
         share, _ = rejected(world, runs, seed=1)

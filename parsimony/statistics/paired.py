@@ -14,7 +14,7 @@ from parsimony.statistics.proportions import Interval
 from parsimony.statistics.signflip import Permutation, sign_flip_test
 from parsimony.statistics.summaries import chi_squared_tail, student_quantile, student_two_sided
 
-_SHARED_SEEDS_AT: Final = 0.02
+_SHARED_SEEDS_AT: Final = 0.01
 
 
 def mcnemar_exact(b: int, c: int) -> float:
@@ -164,7 +164,7 @@ def shared_seed_variance(arms: Sequence[Sequence[Sequence[int]]]) -> float:
     """Variance of the difference of two arms' mean rates by what all tasks of a seed share.
 
     In a table of tasks and seeds, the rates of seeds vary by what the tasks' own outcomes give them. What they vary
-    beyond that is shared; it counts if a chi-squared test over both arms finds it at 2 %, because an excess by chance
+    beyond that is shared; it counts if a chi-squared test over both arms finds it at 1 %, because an excess by chance
     would cost power in every comparison. (A random-effects analysis of variance; Searle, Casella, McCulloch 1992.)
 
     Args:
