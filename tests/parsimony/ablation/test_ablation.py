@@ -44,8 +44,9 @@ def of(found: list[Ablation], number: int) -> Ablation:
 
 @pytest.fixture
 def found() -> list[Ablation]:
-    """Six tasks, two arms, two seeds. The first arm solves three tasks on one seed and the other three on the other."""
-    trials = [trial(n, "x", seed, GOOD if (n + seed) % 2 else BAD) for n in range(6) for seed in (0, 1)]
+    """Six tasks, two arms, two seeds. The first arm solves three tasks on one seed, and the other three and one more on
+    the other."""
+    trials = [trial(n, "x", s, GOOD if (n + s) % 2 or (n, s) == (5, 1) else BAD) for n in range(6) for s in (0, 1)]
     trials += [trial(n, "y", seed, GOOD if n == 0 else BAD, broken=int(n == 5)) for n in range(6) for seed in (0, 1)]
     log = {key_of(one): one.outcome is GOOD or one.task_id == "t-1" for one in trials}
     patches = {key_of(one): FIX if one.task_id in {"t-0", "t-1"} else OTHER for one in trials}
@@ -59,7 +60,7 @@ def test_every_mechanism_is_taken_away_in_the_order_of_the_specification(found: 
 
 
 def test_the_plane_against_nothing(found: list[Ablation]) -> None:
-    assert (of(found, 0).with_it, of(found, 0).without) == (0, 16)
+    assert (of(found, 0).with_it, of(found, 0).without) == (0, 15)
 
 
 def test_one_side_of_the_gate_lets_a_broken_test_through(found: list[Ablation]) -> None:
@@ -77,16 +78,15 @@ def test_choosing_and_reporting_on_one_set_is_too_good(found: list[Ablation]) ->
 
 
 def test_memory_counts_as_skill_without_dates(found: list[Ablation]) -> None:
-    assert of(found, 4).without == 25.0
+    assert of(found, 4).without == 16.7
 
 
 def test_runs_of_one_system_are_promoted_without_variance(found: list[Ablation]) -> None:
-    tied = of(found, 5)
-    assert (tied.with_it, tied.without) == (0, 0) or (tied.without or 0) > 0
+    assert (of(found, 5).with_it, of(found, 5).without) == (0, 1)
 
 
 def test_ten_times_the_price_stays_out_of_sight(found: list[Ablation]) -> None:
-    assert of(found, 6).without == pytest.approx(9 * 24 / 8, abs=0.01)
+    assert of(found, 6).without == pytest.approx(9 * 24 / 9, abs=0.01)
 
 
 def test_a_scorer_that_reads_prints_accepts_forgeries(found: list[Ablation]) -> None:
