@@ -56,6 +56,23 @@ def ablate(folder: RunDir, *, json: Json = False) -> None:
     raise typer.Exit(ablations.run(folder, as_json=json))
 
 
+def invariants(
+    folder: RunDir,
+    *,
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", envvar="PARSIMONY_LEDGER", metavar="FILE", help="The ledger of sets.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Check what must always hold: on the code that is installed here, and on a run.
+
+    Exit status: 0 all hold; 1 one is broken; 3 one could not be checked.
+    """
+    from parsimony.cli import invariants as checks
+
+    raise typer.Exit(checks.run(folder, ledger, as_json=json))
+
+
 class Spending(StrEnum):
     """How looks at growing data share the error."""
 
@@ -122,4 +139,5 @@ def register(app: typer.Typer) -> None:
     app.command()(scorecard)
     app.command()(diagnose)
     app.command()(ablate)
+    app.command()(invariants)
     app.command()(compare)
