@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from parsimony import __version__
-from parsimony.cli import commands_footprint, commands_measures, published
+from parsimony.cli import commands_footprint, commands_measures, contamination, published, sets
 from parsimony.cli.options import (
     Address,
     Arm,
@@ -206,6 +206,8 @@ def export(
 
 commands_measures.register(app)
 commands_footprint.register(app)
+app.add_typer(sets.app, name="sets")
+app.add_typer(contamination.app, name="contamination")
 
 
 @app.command()

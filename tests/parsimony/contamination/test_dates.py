@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from parsimony.contamination import Cutoff, ModelCutoffs, Moment, gate_task
 from parsimony.errors import InputError
 
-
 LOCAL = st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1))  # noqa: DTZ001
 
 
