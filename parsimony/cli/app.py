@@ -9,6 +9,7 @@ import typer
 
 from parsimony import __version__
 from parsimony.cli import commands_footprint, commands_measures, contamination, published, sets
+from parsimony.cli.ledgerfile import DEFAULT_LEDGER, DEFAULT_MODELS, Ledger, Models
 from parsimony.cli.options import (
     Address,
     Arm,
@@ -184,11 +185,13 @@ def report(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Default: report.html in the folder.")
     ] = None,
+    ledger: Ledger = DEFAULT_LEDGER,
+    models: Models = DEFAULT_MODELS,
 ) -> None:
-    """Write the report page of a run again."""
+    """Write the report page of a run again. It says generalization only where the ledger of sets lets it."""
     from parsimony.cli import reading
 
-    raise typer.Exit(reading.report(folder, out))
+    raise typer.Exit(reading.report(folder, out, ledger, models))
 
 
 @app.command()

@@ -15,7 +15,7 @@ from cluster import exports, results
 from cluster.ledger import LedgerReader
 from cluster.rows import unpack_tests
 from cluster.rundir import RunFolder, read_jsonl
-from parsimony.cli import DONE, PARTIAL, screen
+from parsimony.cli import DONE, PARTIAL, ledgerfile, screen
 from parsimony.errors import InputError
 
 
@@ -184,14 +184,19 @@ def _tests_table(tests: Mapping[str, str]) -> Table:
     return table
 
 
-def report(root: Path, out: Path | None) -> int:
-    """Write the page again."""
+def report(root: Path, out: Path | None, ledger: Path, models: Path) -> int:
+    """Write the page again, with what the ledger of sets lets its rates be called."""
+    from cluster.finished import read_run
     from parsimony.report import write_report
 
     folder = RunFolder.existing(root)
     path = out or folder.report
-    write_report(path, read_summary(folder), list(read_jsonl(folder.outcomes)), read_footprints(folder))
+    claim = ledgerfile.claim_of(read_run(root), ledger, models) if ledger.exists() else None
+    lines = list(read_jsonl(folder.outcomes))
+    write_report(path, read_summary(folder), lines, read_footprints(folder), claim)
     screen.console().print(Text(f"report: {path}"))
+    if claim is not None:
+        screen.console().print(Text(claim.label))
     return DONE
 
 

@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from parsimony import __version__
 from parsimony.report import graded_footprints, plots
+from parsimony.sets import NO_LEDGER, Decision, refused
 
 Line = Mapping[str, Any]
 
@@ -21,12 +22,17 @@ MATRIX: Final = 400
 
 
 def write_report(
-    path: Path, summary: Mapping[str, Any], lines: Sequence[Line], footprints: Sequence[Line] = ()
+    path: Path,
+    summary: Mapping[str, Any],
+    lines: Sequence[Line],
+    footprints: Sequence[Line] = (),
+    claim: Decision | None = None,
 ) -> None:
     """Write the page of a run to `path`, by rename.
 
     Args:
         summary: of summary.json. lines: of outcomes.jsonl. footprints: of footprints.jsonl.
+        claim: whether its rates may be called generalization; without one the page refuses the word.
     """
     environment = Environment(
         loader=PackageLoader("parsimony", "report"), autoescape=True, undefined=StrictUndefined,
@@ -52,6 +58,7 @@ def write_report(
         explained=_explained(lines),
         listed=LISTED,
         footprints=_footprints(footprints) if summary.get("footprint") else None,
+        claim=claim or refused(NO_LEDGER),
         version=__version__,
     )
     fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
