@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 # The same examples in every run, so that a red test speaks of the change at hand; `make fuzz` looks for new ones.
-settings.register_profile("parsimony", deadline=None, derandomize=True)
+settings.register_profile("parsimony", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("fuzz", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("PARSIMONY_HYPOTHESIS", "parsimony"))
 

@@ -118,7 +118,7 @@ def test_segments_are_plain_parquet(directory: Path, score: Score) -> None:
     (path,) = directory.glob("score-*.parquet")
     file = pq.ParquetFile(path)
     assert file.metadata.metadata[b"parsimony.ledger.kind"] == b"score"
-    assert file.metadata.metadata[b"parsimony.ledger.schema"] == b"1"
+    assert file.metadata.metadata[b"parsimony.ledger.schema"] == str(SCHEMA.version).encode()
     assert file.metadata.row_group(0).column(0).compression == "ZSTD"
     assert str(file.schema_arrow.field("recorded_at").type) == "timestamp[us, tz=UTC]"
     assert not file.schema_arrow.field("outcome").nullable
