@@ -6,12 +6,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
-from cluster.grading import grade_sweep
-from cluster.logs import configure_logs
 from cluster.plan import load
 from cluster.rundir import RunFolder, write_jsonl
 from cluster.sweep import TaskSource, read_sweep
-from parsimony.cli.progress import make_observer
 from parsimony.runs import Run
 from parsimony.tasks import Candidate
 
@@ -39,6 +36,10 @@ def rerun_flaky(root: Path, flaky: set[tuple[str, str, int]], *, as_json: bool) 
 
     Under the sweep of the run, as far as it says how to grade. A second call adds as many again.
     """
+    from cluster.grading import grade_sweep  # what grading needs is slow to load, and seldom wanted here
+    from cluster.logs import configure_logs
+    from parsimony.cli.progress import make_observer
+
     sweep = read_sweep(RunFolder.existing(root).sweep)
     chosen = [c for c in load(sweep).candidates if (c.instance_id, c.arm, c.seed) in flaky]
     if not chosen:

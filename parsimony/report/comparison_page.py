@@ -72,6 +72,7 @@ def _part(one: Comparison, beside: Path) -> dict[str, Any]:
             "costs": plots.costs(one) if one.costs.unit else "",
         },
         "parts": plots.PART_COLOURS,
+        "repeats": any(arm.components is not None and arm.components.repeats for arm in one.arms),
         "seeds": list(one.record.seeds),
         "ks": _some(len(one.record.seeds)),
         "changes": [(change, [_link(log, beside) for log in change.logs]) for change in one.changes[:LISTED]],

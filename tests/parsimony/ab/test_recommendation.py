@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +52,22 @@ def test_the_table_is_the_one_of_the_documentation() -> None:
     assert {cell: value for cell, (value, _) in ab.RULE.items()} == {
         (effect, price): value for effect, row in TABLE.items() for price, value in row.items()
     }
+
+
+def test_the_table_is_printed_in_the_documentation() -> None:
+    names = {
+        "significantly better": E.BETTER,
+        "significantly worse": E.WORSE,
+        "measurably equal (`no`, two seeds or more)": E.EQUAL,
+        "one seed": E.ONE_SEED,
+        "undetermined": E.UNDETERMINED,
+    }
+    text = (Path(__file__).parents[3] / "docs" / "comparisons.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.count("|") == 6]
+    (header,) = [row for row in rows if row[1:] == [price.value for price in P]]
+    assert header[0] == ""
+    printed = {names[row[0]]: dict(zip(P, row[1:], strict=True)) for row in rows if row[0] in names}
+    assert printed == {effect: {price: value.value for price, value in row.items()} for effect, row in TABLE.items()}
 
 
 @pytest.mark.parametrize(("effect", "price"), list(itertools.product(E, P)))
