@@ -276,7 +276,7 @@ def _arm(side: Side, arm: ArmReading, cost: Cost) -> Arm:
 def _notes(part: _Parts, costs: CostComparison) -> list[str]:
     pair, found = part.pair, []
     if part.frozen.not_stated:
-        found.append(f"neither arm states {_listed(part.frozen.not_stated)}: nobody can say that it was held fixed")
+        found.append(f"neither arm states {_listed(part.frozen.not_stated)}: whether that was held fixed is not known")
     sides = zip((pair.baseline, pair.candidate), part.arms, costs.arms, strict=True)
     for grid, arm, cost in sides:
         if grid.settings.harness_version is None:
