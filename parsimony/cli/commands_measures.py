@@ -73,6 +73,31 @@ def invariants(
     raise typer.Exit(checks.run(folder, ledger, as_json=json))
 
 
+def cost(
+    folder: RunDir,
+    *,
+    prices: Annotated[
+        list[Path] | None, typer.Option("--prices", metavar="FILE", help="A price file; may be repeated.")
+    ] = None,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", metavar="DATE", help="Prices of this day. Default: the run's first day.")
+    ] = None,
+    reconcile: Annotated[bool, typer.Option("--reconcile", help="Compare with the run's ledger, row by row.")] = False,
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", metavar="FILE", help="Append the totals to this append-only ledger.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """What each arm cost, in producing and in grading, per resolved task; and which arm is worth its price.
+
+    Exit status: 0 done; 1 the sums do not agree with the ledger; 3 a part has no price, or nobody told it.
+    """
+    from parsimony.cli import costs
+
+    request = costs.Request(folder, tuple(prices or ()), costs.parse_day(as_of), reconcile, ledger)
+    raise typer.Exit(costs.run(request, as_json=json))
+
+
 class Spending(StrEnum):
     """How looks at growing data share the error."""
 
@@ -138,6 +163,7 @@ def register(app: typer.Typer) -> None:
     """Add these commands."""
     app.command()(scorecard)
     app.command()(diagnose)
+    app.command()(cost)
     app.command()(ablate)
     app.command()(invariants)
     app.command()(compare)
