@@ -33,6 +33,10 @@ SMALLEST_EFFECT: Final = 0.02
 """Differences of resolve rates under this are of no interest: 2 percentage points."""
 
 
+WIDEST: Final = 1 - 1e-12
+"""Level of an interval at most: an early look may spend less alpha than a float can take from 1."""
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """Which look at growing data this is.
@@ -161,7 +165,7 @@ def compare(pairs: Sequence[Pair], change: Sequence[str], options: Options | Non
     options = options or Options()
     options.check()
     alpha = options.look.alpha(options.alpha)
-    level = 1 - alpha / len(pairs)
+    level = min(1 - alpha / len(pairs), WIDEST)
     grids = {id(grid): grid for pair in pairs for grid in (pair.baseline, pair.candidate)}  # a baseline is there often
     arms = {name: read_arm(grid, level) for name, grid in grids.items()}
     parts = [_Parts.of(pair, level, (arms[id(pair.baseline)], arms[id(pair.candidate)])) for pair in pairs]
@@ -235,7 +239,7 @@ def _comparison(
         missing=(pair.baseline.missing, pair.candidate.missing),
         decided_by_missing=len(verdicts) > 1 and verdict is Significance.UNDETERMINED,
         tests=others(*tables, level) if _complete(pair) else None,
-        power=power_of_this(middle, arms, shape, target=options.smallest_effect, alpha=alpha, power=options.power),
+        power=power_of_this(middle, arms, shape, target=options.smallest_effect, alpha=1 - level, power=options.power),
         costs=costs,
         advice=advice,
         changes=changes(pair.baseline, pair.candidate),

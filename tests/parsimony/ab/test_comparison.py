@@ -226,6 +226,13 @@ def test_an_early_look_asks_for_more() -> None:
     assert ab.Look().alpha(0.05) == 0.05
 
 
+def test_a_look_that_spends_next_to_nothing_still_has_intervals() -> None:
+    one = compared(better(), options=ab.Options(look=ab.Look(1, 100)))
+    assert one.alpha < 1e-15
+    assert one.level < 1
+    assert one.record.result.significant is Significance.UNDETERMINED
+
+
 @pytest.mark.parametrize(
     ("options", "field"),
     [
