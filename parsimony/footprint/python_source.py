@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,14 @@ from parsimony.footprint.python_units import Units
 
 MAX_SOURCE_BYTES = 4 << 20
 """Most bytes of one file: a tree takes up to 500 times as much memory as its text."""
+
+MAX_ELEMENTS = 1_500_000
+"""Most words, punctuation marks and line ends of one file. Each may become a node, and all steps together take about
+two kilobytes and thirty microseconds for one. Ordinary code reaches the limit of bytes first."""
+
+_MOST_FIELD_WORK = 5_000_000_000
+"""Most of the sum, over f-strings, of length times fields: what the parser of Python 3.11 takes for them is
+proportional to that. One rule for all versions, so that they agree on what is measured."""
 
 _MOST_LABELS = 1_000_000
 """How many labels a memo gathers before it starts anew."""
@@ -134,7 +143,12 @@ def read(text: str) -> PythonSource:
 
 
 def parse(text: str) -> list[ast.stmt] | None:
-    """The statements of `text` without the docstrings inside of them; None where the parser refuses it."""
+    """The statements of `text` without the docstrings inside of them; None where the parser refuses it.
+
+    Raises:
+        InputError: it would take too long to parse, or too much memory.
+    """
+    _refuse_costly(text)
     with _quiet():
         try:
             module = ast.parse(text)
@@ -142,6 +156,25 @@ def parse(text: str) -> list[ast.stmt] | None:
             return None
         _remove_docstrings(module.body)
     return module.body
+
+
+_ELEMENT = re.compile(r"\w+|\n|[^\w\s]")
+_FSTRING = re.compile(
+    r"""(?:[fF][rR]?|[rR][fF])(?:"{3}(?:[^"\\]|\\.|"(?!""))*+|'{3}(?:[^'\\]|\\.|'(?!''))*+"""
+    r"""|"(?!"")(?:[^"\\\n]|\\.)*+|'(?!'')(?:[^'\\\n]|\\.)*+)""",
+    re.DOTALL,
+)
+
+
+def _refuse_costly(text: str) -> None:
+    """Refuse the few texts that a parser takes minutes or gigabytes for. Short ones cannot be among them."""
+    if len(text) > MAX_ELEMENTS and sum(1 for _ in _ELEMENT.finditer(text)) > MAX_ELEMENTS:
+        raise InputError(f"has over {MAX_ELEMENTS} words and marks", mend="leave the file out")
+    if text.count("{") * len(text) <= _MOST_FIELD_WORK:
+        return
+    work = sum(len(found[0]) * found[0].count("{") for found in _FSTRING.finditer(text))
+    if work > _MOST_FIELD_WORK:
+        raise InputError("has f-strings of too many fields", mend="leave the file out")
 
 
 @contextmanager

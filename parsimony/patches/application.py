@@ -9,7 +9,7 @@ from typing import Literal
 from parsimony.errors import InputError
 from parsimony.patches.model import ChangeKind, FilePatch
 from parsimony.patches.place import place
-from parsimony.patches.plain import DEV_NULL, PlainSection, read_plain
+from parsimony.patches.plain import DEV_NULL, PlainSection, read_plain, text_lines
 from parsimony.patches.reader import MAX_PATCH_BYTES
 from parsimony.patches.strict import MAX_RESULT_BYTES, Section, apply_strict
 from parsimony.scope import ScopeDecision, classify, language_of
@@ -205,7 +205,7 @@ def _place(section: PlainSection, lookup: Callable[[str], bytes | None]) -> File
     if before is None and not absent:
         raise InputError(f"{section.old} is not in the base", mend="make the patch against it", row=section.row)
     text = _decode(before or b"", section.old, section.row).removeprefix(_MARK)
-    lines, offset_hunks = place(text.splitlines(keepends=True), section.edits)
+    lines, offset_hunks = place(text_lines(text, section.old), section.edits)
     return FileResult(
         None if absent else section.old,
         None if section.new == DEV_NULL else section.new,

@@ -12,6 +12,9 @@ from enum import StrEnum
 MODE_SYMLINK = 0o120000
 MODE_SUBMODULE = 0o160000
 
+MAX_LINES = 8_000_000
+"""Most lines of a patch, and of a file that it changes: each takes some sixty bytes of memory, however short it is."""
+
 _SPACE, _PLUS, _MINUS, _BACKSLASH = b" +-\\"
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from parsimony.errors import InputError
+from parsimony.patches.model import MAX_LINES
 from parsimony.patches.place import Edit
 
 DEV_NULL = "/dev/null"
@@ -19,6 +20,7 @@ _GIT = "diff --git "
 _HUNK = re.compile(r"@@ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@")
 _LOOKS_LIKE_A_HUNK = re.compile(r" *@@")
 _MEND = "make the patch again with git diff --no-renames"
+_LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 
 @dataclass(slots=True)
@@ -53,7 +55,18 @@ def read_plain(text: str, counts: Callable[[str], bool]) -> list[PlainSection]:
     """
     if not text.endswith("\n"):
         text += "\n"
-    return list(_Reader(text.splitlines(keepends=True), counts).sections())
+    return list(_Reader(text_lines(text, "a patch"), counts).sections())
+
+
+def text_lines(text: str, what: str) -> list[str]:
+    """The lines of `text` as `str.splitlines` sees them, with their ends.
+
+    Raises:
+        InputError: more than `MAX_LINES` of them. Each costs some sixty bytes, however short it is.
+    """
+    if len(text) > MAX_LINES and sum(map(text.count, _LINE_ENDS)) > MAX_LINES:
+        raise InputError(f"{what} has over {MAX_LINES} lines", mend="split it")
+    return text.splitlines(keepends=True)
 
 
 class _Reader:
@@ -83,10 +96,10 @@ class _Reader:
         names = self.lines[at][len(_GIT) :].split()
         if len(names) != 2:
             raise _error('a "diff --git" line with spaces in its names', at)
-        for line in self.lines[at + 1 :]:
-            if line.startswith("--- "):
+        for index in range(at + 1, len(self.lines)):  # no slice: a patch may have a hundred thousand blocks
+            if self.lines[index].startswith("--- "):
                 return
-            if line.startswith(_GIT):
+            if self.lines[index].startswith(_GIT):
                 break
         if any(map(self.counts, names)):
             raise _error("a file that counts has no text hunks (a rename, a mode, binary data or an empty file)", at)

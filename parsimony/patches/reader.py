@@ -9,6 +9,7 @@ from parsimony.errors import InputError
 from parsimony.patches import binary
 from parsimony.patches.hunks import HUNK_HEADER, counted_body, extra_end, is_plain_header, likely_end
 from parsimony.patches.model import (
+    MAX_LINES,
     BinaryData,
     BinaryHunk,
     FilePatch,
@@ -36,11 +37,15 @@ def parse(data: bytes) -> Patch:
     """Read a unified or git diff.
 
     Text around the diff (mail headers, prose, fences) is passed over. Whatever is wrong stands in `Patch.problems`;
-    sections hold what could be read all the same. Raises nothing for any input. A patch over 64 MiB is not read.
+    sections hold what could be read all the same. Raises nothing for any input. A patch over 64 MiB, or of more
+    than 8 million lines, is not read.
     Binary data are checked, up to 128 MiB of them.
     """
     if len(data) > MAX_PATCH_BYTES:
         text = f"a patch of {len(data)} bytes is over the limit of {MAX_PATCH_BYTES}"
+        return Patch(data, (), (Problem(1, ProblemKind.TOO_LARGE, text),))
+    if len(data) > MAX_LINES and data.count(b"\n") > MAX_LINES:
+        text = f"a patch has over {MAX_LINES} lines"
         return Patch(data, (), (Problem(1, ProblemKind.TOO_LARGE, text),))
     return _Reader(data).read()
 

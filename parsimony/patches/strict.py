@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from parsimony.errors import InputError
 from parsimony.patches import binary
-from parsimony.patches.model import ChangeKind, FilePatch, Patch, ProblemKind, show, split_lines
+from parsimony.patches.model import MAX_LINES, ChangeKind, FilePatch, Patch, ProblemKind, show, split_lines
 from parsimony.patches.place import Edit, place
 from parsimony.patches.reader import is_blank, parse
 from parsimony.patches.safety import refusals
@@ -130,6 +130,8 @@ def apply_section(file: FilePatch, before: bytes, *, limit: int = MAX_RESULT_BYT
         return _binary(file, before, limit), 0
     after, offset_hunks = before, 0
     if file.hunks:
+        if len(before) > MAX_LINES and before.count(b"\n") > MAX_LINES:
+            raise InputError(f"{show(file.path)} has over {MAX_LINES} lines", mend="leave it out", row=file.row)
         edits = [
             Edit(hunk.row, hunk.old_start, hunk.old_lines(), hunk.new_start, hunk.new_lines()) for hunk in file.hunks
         ]
