@@ -4,7 +4,8 @@
 
 The run is synthetic, and its folder is real: tasks, predictions and sweep as files, 20,000 executions, verdicts and
 costs through the real recorder into a real ledger, results derived from it. Then the command runs as a user runs it, in
-a process of its own, start of Python and imports included. Exit status 1 when it takes more than 10 s.
+a process of its own, start of Python and imports included. Exit status 1 when it takes more than 10 s of processor time
+(it is one thread: on a machine that does nothing else, that is the time on the clock, which is printed too).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import json
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -159,8 +161,14 @@ def main() -> int:
         command = [sys.executable, "-c", "from parsimony.cli import main; main()", "compare", str(run), "--json"]
         started = time.perf_counter()
         done = subprocess.run(command, stdout=subprocess.PIPE, env=os.environ, check=True)
-        seconds = time.perf_counter() - started
-    print(f"{len(json.loads(done.stdout))} comparisons in {seconds:.2f} s (limit {LIMIT_S:g} s)")
+        clock = time.perf_counter() - started
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = used.ru_utime + used.ru_stime
+    found = json.loads(done.stdout)
+    compared = len(found) if isinstance(found, list) else 1
+    print(
+        f"{compared} comparisons in {seconds:.2f} s of processor time (limit {LIMIT_S:g} s), {clock:.2f} s on the clock"
+    )
     return int(seconds > LIMIT_S)
 
 
