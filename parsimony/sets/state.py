@@ -6,7 +6,7 @@ state but an entry that keeps the rules: whoever writes a line by hand and seals
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
@@ -46,7 +46,7 @@ class Compared:
 
     entry: int
     change: str
-    tasks: tuple[str, ...]
+    tasks: frozenset[str]
     runs: frozenset[str]
     recommendation: Recommendation
 
@@ -122,7 +122,7 @@ class State:
     def compared_in(self, task: Member | str) -> int | None:
         """The number of the first comparison that a task took part in under any of its names."""
         keys = self.same(*_keys(task))
-        return next((one.entry for one in self.comparisons.values() if not keys.isdisjoint(one.tasks)), None)
+        return next((one.entry for one in self.comparisons.values() if not one.tasks.isdisjoint(keys)), None)
 
     def named(self, name: str) -> TaskSet:
         """A set.
@@ -240,13 +240,13 @@ def _take_comparison(state: State, entry: Entry) -> None:
     new = Compared(
         entry.number,
         comparison.change_under_test,
-        tuple(_texts(data, "tasks")),
+        frozenset(_texts(data, "tasks")),
         frozenset(_texts(data, "runs")),
         comparison.result.recommendation,
     )
     before = list(state.comparisons.values())
     state.comparisons[entry.number] = new
-    for task in new.tasks:
+    for task in sorted(new.tasks):
         looks = [old for old in before if _in(state, task, old.tasks)]
         known = any(old.change == new.change or old.runs == new.runs for old in looks)
         if looks and not known and _is_holdout(state, task):
@@ -260,8 +260,8 @@ def _is_holdout(state: State, task: str) -> bool:
     return any(one.role is Role.HOLDOUT_LIVE for one, _ in state.sets_of(task))
 
 
-def _in(state: State, task: str, tasks: Sequence[str]) -> bool:
-    return not state.same(task).isdisjoint(tasks)
+def _in(state: State, task: str, tasks: frozenset[str]) -> bool:
+    return not tasks.isdisjoint(state.same(task))
 
 
 def _take_decision(state: State, entry: Entry) -> None:
@@ -301,8 +301,8 @@ def check_ground(state: State, regression: TaskSet, compared: Compared) -> None:
         mend = f"it was decided on in entry {state.decided[compared.entry]}; measure again"
         raise InputError(f"comparison {compared.entry} is used up", mend=mend, field="comparison")
     wanted = [member.task_id for member in state.active(regression)]
-    missing = [task for task in wanted if task not in set(compared.tasks)]
-    others = [task for task in compared.tasks if task not in set(wanted)]
+    missing = [task for task in wanted if task not in compared.tasks]
+    others = sorted(compared.tasks - set(wanted))
     if missing or others or not wanted:
         said = f"leaves out {missing[:3]}" if missing else f"has other tasks: {others[:3]}"
         mend = f"compare on the {len(wanted)} tasks of {regression.set_id!r}, all of them and no others"
