@@ -165,3 +165,14 @@ def test_a_graded_run_is_called_generalization_only_while_it_is(shell: Shell) ->
     assert "1 of 2 tasks burned (semver-4)" in shell("sets", "claim", "run", status=1)
     shell("report", "run")
     assert "Not a generalization score: 1 of 2 tasks burned" in page.read_text()
+
+    shell("compare", "run", "--change", "planner v2", "--out", "cmp.json")
+    create(shell, "reg", "regression", "static:examples", "intervals-1", status=2)  # it is held out still
+    shell("sets", "retire", "hold", "--task", "intervals-1", "--reason", "a month is over")
+    create(shell, "reg", "regression", "static:examples", "intervals-1", "semver-4")
+    (entry,) = shell.json("sets", "record", "cmp.json", "--run", "run")
+    kept = entry["data"]["comparison"]["result"]["recommendation"] == "keep"
+    decided = shell.json("sets", "decide", "--change", "planner v2", "--regression", "reg", status=0 if kept else 1)
+    assert (decided["data"]["verdict"] == "promote") is kept
+    assert decided["data"]["burned"] == ["intervals-1", "semver-4"]
+    assert "used up" in shell("sets", "decide", "--change", "planner v2", "--regression", "reg", status=2)
