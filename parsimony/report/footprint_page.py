@@ -83,6 +83,7 @@ def _rows(
                 **{name: footprint[name] for name in absent},
                 **place,
                 "resolve_rate": row.published_resolve_rate,
+                "rate": shown_rate(row),
                 "success_credit": row.success_credit,
                 "failure_penalty": row.failure_penalty,
                 "scored_tasks": row.scored_tasks,
@@ -90,6 +91,14 @@ def _rows(
             }
         )
     return rows
+
+
+def shown_rate(row: AgentScore) -> float | None:
+    """The published resolve rate, else that of the panel's tasks as far as their outcomes are known."""
+    if row.published_resolve_rate is not None:
+        return row.published_resolve_rate
+    known = [task for task in row.tasks.values() if task.state is not State.UNKNOWN]
+    return sum(task.state is State.RESOLVED for task in known) / len(known) if known else None
 
 
 def _matrix(panel: Panel, scores: Sequence[AgentScore]) -> list[tuple[str, int, list[tuple[str, str, str]]]]:

@@ -58,21 +58,21 @@ def ranks(rows: Sequence[Row]) -> str:
 
 
 def score_by_rate(rows: Sequence[Row]) -> str:
-    """Score against published resolve rate; an incomplete score is the span of its bounds."""
+    """Score against resolve rate; an incomplete score is the span of its bounds."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.4, 4.2))
         axes = figure.subplots()
         for row in rows:
-            if row["resolve_rate"] is None:
+            if row["rate"] is None:
                 continue
-            rate = 100 * row["resolve_rate"]
+            rate = 100 * row["rate"]
             if row["score"] is None:
                 axes.plot([rate, rate], [row["lower"], row["upper"]], "-", color=_BOUNDS, lw=2.2, alpha=0.8)
             else:
                 axes.plot(rate, row["score"], "o", color=_POINT, ms=6)
             middle = (row["lower"] + row["upper"]) / 2
             axes.annotate(short(row["agent"], 22), (rate, middle), (5, 3), textcoords="offset points", fontsize=8)
-        axes.set_xlabel("published resolve rate, %")
+        axes.set_xlabel("resolve rate, % (published; else of the tasks here)")
         axes.set_ylabel("score, -25 to 100")
         axes.margins(x=0.2, y=0.1)
         axes.grid(color="#8a949e", alpha=0.2, lw=0.6)
@@ -80,18 +80,18 @@ def score_by_rate(rows: Sequence[Row]) -> str:
 
 
 def footprint_by_rate(rows: Sequence[Row]) -> str:
-    """Mean net units of measured solved attempts against published resolve rate; the area of a dot is mean churn."""
+    """Mean net units of measured solved attempts against resolve rate; the area of a dot is mean churn."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.4, 4.2))
         axes = figure.subplots()
-        shown = [row for row in rows if row["mean_net_units"] is not None and row["resolve_rate"] is not None]
+        shown = [row for row in rows if row["mean_net_units"] is not None and row["rate"] is not None]
         largest = max((row["mean_churn"] for row in shown), default=0) or 1
         for row in shown:
-            place = 100 * row["resolve_rate"], row["mean_net_units"]
+            place = 100 * row["rate"], row["mean_net_units"]
             axes.scatter(*place, s=20 + 380 * row["mean_churn"] / largest, color=_POINT, alpha=0.45, lw=0)
             axes.annotate(short(row["agent"], 22), place, (5, 3), textcoords="offset points", fontsize=8)
         axes.axhline(0, color="#8a949e", lw=0.8)
-        axes.set_xlabel("published resolve rate, %")
+        axes.set_xlabel("resolve rate, % (published; else of the tasks here)")
         axes.set_ylabel("mean net units (area: churn)")
         axes.margins(x=0.2, y=0.15)
         axes.grid(color="#8a949e", alpha=0.2, lw=0.6)

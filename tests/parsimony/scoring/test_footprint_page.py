@@ -21,7 +21,7 @@ from parsimony.scoring import Panel, freeze, score
 pytest.importorskip("jinja2", reason="the page needs the extra `report`")
 pytest.importorskip("matplotlib", reason="the page needs the extra `report`")
 
-from parsimony.report.footprint_page import MATRIX, TOLD, footprint_page
+from parsimony.report.footprint_page import MATRIX, TOLD, footprint_page, shown_rate
 
 MakeRecord = Callable[..., dict[str, Any]]
 Typed = Callable[..., tuple[Record, ...]]
@@ -181,3 +181,19 @@ def test_a_browser_lays_it_out(panel: Panel, records: tuple[Record, ...], tmp_pa
     title = re.search(r"<title>(\d+) (\d+)</title>", done.stdout)
     assert title is not None
     assert int(title[1]) <= int(title[2])
+
+
+def test_agents_without_a_published_rate_are_in_the_plots(record: MakeRecord, typed: Typed) -> None:
+    """By what is known of the panel's tasks: an empty plot tells nothing."""
+    rows = [
+        record("a", "t1", 1, 1),
+        record("a", "t2", 1, 1),
+        record("b", "t1", 2, 2),
+        record("b", "t2", resolved=False),
+    ]
+    records = typed(*({**row, "resolve_rate": None} for row in rows))
+    panel = freeze(records, "p")
+    rates = {row.agent: shown_rate(row) for row in score(panel, records)}
+    assert rates["a"] == 1.0
+    assert rates["b"] in {0.5, 1.0}  # whether the failure counts is a question of its evidence
+    assert footprint_page(panel, records, panel_sha256="f" * 64, draws=10).count(">a<") >= 2
