@@ -178,7 +178,7 @@ SOURCES: dict[str, tuple[bytes, str | None]] = {
     "half a million signs": (b"x = " + b"-" * 500_000 + b"1", "too long"),
     "a chain of attributes": (b"x" + b".a" * 150_000, "too long"),
     "a sum of many numbers": (b"1" + b"+1" * 150_000, "too long"),
-    "many elif": (b"if a:\n pass\n" + b"elif b:\n pass\n" * 5_000, None),
+    "many elif": (b"if a:\n pass\n" + b"elif b:\n pass\n" * 5_000, ""),
     "a staircase": (b"\n".join(b" " * depth + b"if a:" for depth in range(1_500)), ""),
     "an integer of 200,000 digits": (b"x = 0x" + b"f" * 200_000, "thousands of digits"),
     "an open text": (b'"""' + b"\nx" * 100_000, "cannot be split"),
