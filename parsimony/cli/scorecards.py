@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from rich.text import Text
 from cluster.rundir import RunFolder, write_jsonl
 from parsimony.cli import DONE, PARTIAL, screen
 from parsimony.cli.materials import open_run
+from parsimony.cli.reading import read_summary
 from parsimony.diagnosis import ALL, Diagnosis, Difference, Funnel, Mean, diagnose, funnel, means, sentence, wording
 from parsimony.errors import InputError
 from parsimony.scorecard import Measured, Measurer, Note, Price, no_price
@@ -32,15 +33,27 @@ def scorecard(root: Path, *, cpu_hour: float | None, page: bool, as_json: bool) 
     write_jsonl(root / CARDS, (card.to_json() for card in cards))
     write_jsonl(root / NOTES, (note.to_json() for note in notes))
     arms = _by_arm(notes)
+    footprints = read_summary(folder).get("footprint", {})
     if page:
         from parsimony.report.scorecard_page import write_scorecard_page
 
-        write_scorecard_page(root / PAGE, folder.root.name, arms)
+        write_scorecard_page(root / PAGE, folder.root.name, arms, footprints)
     if as_json:
-        screen.print_json(_summary(arms, len(cards), notes))
+        screen.print_json({**_summary(arms, len(cards), notes), "footprint": footprints})
     else:
         _print_scorecard(arms, len(cards), notes, root, page=page)
+        for line in _footprint_lines(footprints):
+            screen.console().print(Text(line))
     return DONE if len(cards) == len(notes) else PARTIAL
+
+
+def _footprint_lines(footprints: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[str]:
+    """The code that resolved candidates leave behind, which has no place in the exact record."""
+    for arm, languages in footprints.items():
+        for language, one in languages.items():
+            if one["mean_net_units"] is not None:
+                of = f"{one['measured']} of {one['solved']} resolved candidates in {language}"
+                yield f"footprint, {arm}: {one['mean_net_units']:+.1f} net units, {one['mean_churn']:.1f} churn ({of})"
 
 
 def _measure(root: Path, cpu_hour: float | None) -> Iterable[Measured]:

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -16,11 +17,17 @@ from parsimony.report import scorecard_plots
 from parsimony.scorecard import Note
 
 
-def write_scorecard_page(path: Path, name: str, arms: Mapping[str, Sequence[Note]]) -> None:
+def write_scorecard_page(
+    path: Path,
+    name: str,
+    arms: Mapping[str, Sequence[Note]],
+    footprints: Mapping[str, Mapping[str, Mapping[str, Any]]] = MappingProxyType({}),
+) -> None:
     """Write the page of a run's scorecards to `path`, by rename.
 
     Args:
         arms: the notes of each.
+        footprints: by arm and language, as in the summary of a run.
     """
     found = {arm: means(notes) for arm, notes in arms.items()}
     funnels = {arm: funnel(notes) for arm, notes in arms.items()}
@@ -35,6 +42,7 @@ def write_scorecard_page(path: Path, name: str, arms: Mapping[str, Sequence[Note
         candidates=sum(map(len, arms.values())),
         cards=sum(not note.missing for notes in arms.values() for note in notes),
         reasons=reasons.most_common(20),
+        footprints=footprints,
         sources={arm: sorted({note.files.source for note in notes if note.files}) for arm, notes in arms.items()},
     )
 
