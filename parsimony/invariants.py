@@ -126,7 +126,7 @@ def _controlled(ground: Ground) -> Invariant:
 def _audited(ground: Ground) -> Invariant:
     name = "the instrument is audited"
     if ground.audited is None:
-        return Invariant(7, name, None, "no audit of these tasks; run `parsimony audit run`")
+        return Invariant(7, name, None, "no audit of these tasks is known")
     return Invariant(7, name, not ground.audited, ground.audited or "the audit is there, and it is not overdue")
 
 
