@@ -53,7 +53,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
-class _Runs:
+class Runs:
     """The keys of a task's runs."""
 
     task: Task
@@ -87,7 +87,7 @@ def calibrate_tasks(
 async def _run(session: Session, engine: Engine, inputs: Inputs, path: Path, observer: Observer) -> Calibration:
     async with engine:
         known = await environments(session.sweep, inputs.tasks.values(), engine.environment_digest)
-        runs, work, missing = _plan(session.sweep, inputs, known)
+        runs, work, missing = plan_runs(session.sweep, inputs, known)
         recorder = session.recorder(Plan((), work), judge_of(session.sweep, inputs), observer)
         done = session.executed(work)
         pending = [key for key in work if key not in done]
@@ -102,14 +102,15 @@ async def _run(session: Session, engine: Engine, inputs: Inputs, path: Path, obs
         if lacking:
             missing[run.task.instance_id] = recorder.missing.get(lacking[0], ("interrupted; the same command goes on",))
         else:
-            tasks.append(_reference(run, executions))
+            tasks.append(reference_of(run, executions))
     return Calibration(tuple(tasks), missing, path)
 
 
-def _plan(
+def plan_runs(
     sweep: Sweep, inputs: Inputs, known: Mapping[str | None, Environment]
-) -> tuple[list[_Runs], dict[str, Work], dict[str, tuple[str, ...]]]:
-    runs: list[_Runs] = []
+) -> tuple[list[Runs], dict[str, Work], dict[str, tuple[str, ...]]]:
+    """The runs of gold and base, their work by key, and the tasks that have none, with the reasons."""
+    runs: list[Runs] = []
     work: dict[str, Work] = {}
     missing: dict[str, tuple[str, ...]] = {row.instance_id or row.source: (row.problem,) for row in inputs.rejected}
     for task in inputs.tasks.values():
@@ -125,11 +126,12 @@ def _plan(
             side = [work_for(sweep, task, patch, environment, repeat=n) for n in range(sweep.repeats)]
             work |= {one.key: one for one in side}
             sides.append(tuple(one.key for one in side))
-        runs.append(_Runs(task, environment.digest, *sides))
+        runs.append(Runs(task, environment.digest, *sides))
     return runs, work, missing
 
 
-def _reference(run: _Runs, executions: Mapping[str, Execution]) -> TaskReference:
+def reference_of(run: Runs, executions: Mapping[str, Execution]) -> TaskReference:
+    """What the executions of a task's runs say; all of them must be there."""
     task = run.task
     gold_runs = [executions[key] for key in run.gold]
     gold = _statuses(task, gold_runs)

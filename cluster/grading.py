@@ -77,7 +77,7 @@ async def _grade(session: Session, engine: Engine, inputs: Inputs, observer: Obs
         )
         observer.planned(plan, len(pending), len(inputs.rejected))
         recorder.settle(plan.units)
-        _score_stored(session, recorder, done)
+        score_stored(session, recorder, done)
         if pending:
             load_report_early()
         ending, reason = await execute(session, engine, recorder, pending, inputs=inputs, observer=observer)
@@ -157,7 +157,7 @@ def regrade_run(sweep: Sweep, root: Path, observer: Observer) -> Graded:
         recorder = session.recorder(plan, judge_of(sweep, inputs), observer)
         done = session.executed(plan.work)
         recorder.settle(plan.units)
-        _score_stored(session, recorder, done)
+        score_stored(session, recorder, done)
         summary = session.write_results(plan, recorder, inputs)
         after = _outcomes(session)
     return Graded(summary, RunEnding.COMPLETED, changed=sum(before.get(k) != v for k, v in after.items()))
@@ -192,7 +192,7 @@ def judge_of(sweep: Sweep, inputs: Inputs) -> Judge:
     return Judge(inputs.reference, require_report=sweep.policy.evidence == "report")
 
 
-def _score_stored(session: Session, recorder: Recorder, done: set[str]) -> None:
+def score_stored(session: Session, recorder: Recorder, done: set[str]) -> None:
     """Verdicts for units whose execution is there and whose verdict is not (a new unit, another reference)."""
     unscored = {
         key

@@ -1,0 +1,3 @@
+
+
+raise SystemExit(0)
