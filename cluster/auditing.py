@@ -170,6 +170,7 @@ class _Auditor:
             {one.instance_id: one for one in tasks},
             missing,
             audit.reporting(tasks),
+            sweep.tasks.only or (),
         )
         return Audited(found, tuple(one.reference for one in subjects), second.ending, second.reason)
 

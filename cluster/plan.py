@@ -7,11 +7,12 @@ outside the tree, a planned candidate that is not there) is settled here, before
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cluster.sweep import Sweep
 from parsimony import patches
+from parsimony.audit import audit_file, quarantined
 from parsimony.errors import InputError
 from parsimony.execution import Limits
 from parsimony.reference import Reference
@@ -23,12 +24,14 @@ from parsimony.testreports import FORMATS
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a sweep names, read. `tasks` are those that the sweep takes, by id."""
+    """What a sweep names, read. `tasks` are those that the sweep takes, by id; `quarantined` those of them that failed
+    their audit, with the reasons."""
 
     tasks: Mapping[str, Task]
     candidates: tuple[Candidate, ...]
     rejected: tuple[Rejected, ...]
     reference: Reference | None = None
+    quarantined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,7 @@ def load(sweep: Sweep, *, with_candidates: bool = True) -> Inputs:
         raise InputError(
             f"no {what} is left to grade{first}", mend="mend the rows or name other files", file=str(sweep.tasks.file)
         )
-    return Inputs(tasks, candidates, tuple(rejected), _reference(sweep))
+    return Inputs(tasks, candidates, tuple(rejected), _reference(sweep), _quarantined(sweep, tasks.values()))
 
 
 def _reference(sweep: Sweep) -> Reference | None:
@@ -129,6 +132,13 @@ def _reference(sweep: Sweep) -> Reference | None:
     if not path.exists() and sweep.policy.reference == "use":
         return None
     return Reference.read(path)
+
+
+def _quarantined(sweep: Sweep, tasks: Iterable[Task]) -> Mapping[str, tuple[str, ...]]:
+    """By the audit beside the reference; a sweep that ignores the one ignores the other."""
+    if sweep.policy.reference == "ignore" or sweep.reference is None:
+        return {}
+    return quarantined(audit_file(sweep.reference), tasks)
 
 
 def _candidates(sweep: Sweep, known: set[str]) -> tuple[tuple[Candidate, ...], list[Rejected]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from cluster.ledger import LedgerReader
@@ -97,16 +98,21 @@ def summarise(
     costs: Iterable[Row],
     executions: Iterable[Row],
     wall_seconds: float,
+    quarantined: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """The summary of a run.
 
     Args:
+        quarantined: tasks that failed their audit, with the reasons: they are in the census and the outcomes, and in no
+            rate.
         lines: of `outcome_lines`.
         costs, executions: rows of those kinds; executions need `phases` and `execution_key` only.
         wall_seconds: of all drivers that worked on this run, together.
     """
     outcomes = Counter(line["outcome"] for line in lines)
     missing = outcomes[Outcome.MISSING.value]
+    counted = [line for line in lines if line["task_id"] not in quarantined]
+    left_out = Counter(line["task_id"] for line in lines if line["task_id"] in quarantined)
     return {
         "schema": SCHEMA,
         "name": name,
@@ -118,7 +124,11 @@ def summarise(
             "complete": missing == 0,
         },
         "outcomes": {outcome.value: outcomes[outcome.value] for outcome in Outcome},
-        "arms": {arm: _arm([x for x in lines if x["arm"] == arm]) for arm in dict.fromkeys(x["arm"] for x in lines)},
+        "arms": {arm: _arm([x for x in counted if x["arm"] == arm]) for arm in dict.fromkeys(x["arm"] for x in lines)},
+        "quarantined": [
+            {"task_id": task, "planned": planned, "reasons": list(quarantined[task])}
+            for task, planned in left_out.items()
+        ],
         "flaky": flaky(lines),
         "cost": _cost(costs),
         "phases": _phases(executions),

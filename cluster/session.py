@@ -236,6 +236,7 @@ class Session:
             wall_seconds=sum(
                 json.loads(row["data"])["wall_seconds"] for row in reader.rows("event") if row["name"] == "run.ended"
             ),
+            quarantined=inputs.quarantined,
         )
         records: list[dict[str, Any]] = []
         if self.sweep.footprint != "off":
@@ -244,9 +245,10 @@ class Session:
             measured = footprints.Measured.read(reader, self.folder, inputs.tasks, keys, self.sweep.footprint)
             records = list(footprints.records(lines, inputs.tasks, measured, self.sweep.footprint))
             write_jsonl(self.folder.footprints, records)
-            summary["footprint"] = footprints.summarise(records)
+            summary["footprint"] = footprints.summarise([r for r in records if r["task_id"] not in inputs.quarantined])
         if self.sweep.variants and self.folder.variants.exists():
-            summary["robustness"] = summarise_variants(read_jsonl(self.folder.variants))
+            variants = read_jsonl(self.folder.variants)
+            summary["robustness"] = summarise_variants(x for x in variants if x["task_id"] not in inputs.quarantined)
         write_jsonl(self.folder.outcomes, lines)
         write_jsonl(self.folder.scores, (line["score"] for line in lines if line["score"]))
         rejects = [{"source": r.source, "problem": r.problem, "instance_id": r.instance_id} for r in inputs.rejected]

@@ -92,9 +92,13 @@ def reached_from(starts: tuple[str, ...], root: Path = ROOT) -> dict[str, tuple[
 
 
 def submodules(start: str, root: Path = ROOT) -> list[str]:
-    """`start` and, when it is a package, all modules in it."""
+    """`start` and, when it is a package, all modules in it; what is sent into images is never loaded here."""
     folder = root.joinpath(*start.split("."))
-    inner = [".".join(path.relative_to(root).with_suffix("").parts) for path in folder.rglob("*.py")]
+    inner = [
+        ".".join(path.relative_to(root).with_suffix("").parts)
+        for path in folder.rglob("*.py")
+        if "inimage" not in path.parts
+    ]
     return [start, *(name.removesuffix(".__init__") for name in inner)]
 
 

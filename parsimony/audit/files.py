@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -26,6 +26,7 @@ class Audit:
         started_at, finished_at: of the newest audit, ISO 8601 in UTC.
         missing: tasks that the newest audit could not look at, with the reasons.
         reporting: checks on how results are reported, which hold for the file as a whole.
+        only: the tasks that the newest audit was asked for; empty for all of the file.
     """
 
     started_at: str = ""
@@ -33,6 +34,7 @@ class Audit:
     tasks: Mapping[str, TaskAudit] = field(default_factory=dict)
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reporting: tuple[Check, ...] = ()
+    only: tuple[str, ...] = ()
 
     @property
     def quarantined(self) -> dict[str, tuple[str, ...]]:
@@ -41,9 +43,7 @@ class Audit:
 
     def following(self, earlier: Audit) -> Self:
         """This audit, with what an earlier one says of tasks that this one did not look at."""
-        return type(self)(
-            self.started_at, self.finished_at, {**earlier.tasks, **self.tasks}, self.missing, self.reporting
-        )
+        return replace(self, tasks={**earlier.tasks, **self.tasks})
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object with a schema version."""
@@ -51,6 +51,7 @@ class Audit:
             "schema": SCHEMA,
             "started_at": self.started_at,
             "finished_at": self.finished_at,
+            "only": list(self.only),
             "quarantined": {name: list(reasons) for name, reasons in sorted(self.quarantined.items())},
             "missing": {name: list(reasons) for name, reasons in sorted(self.missing.items())},
             "reporting": [check.to_json() for check in self.reporting],
@@ -88,6 +89,7 @@ class Audit:
                 {name: TaskAudit.from_json(name, one) for name, one in data["tasks"].items()},
                 {name: tuple(reasons) for name, reasons in data["missing"].items()},
                 tuple(Check.from_json(one) for one in data["reporting"]),
+                tuple(data["only"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"has a damaged entry ({error!r})", mend=_MEND, file=str(path)) from None

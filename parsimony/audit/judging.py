@@ -196,8 +196,8 @@ def _objects(facts: Facts) -> Check:
 def _copies(facts: Facts) -> Check:
     data = {"copies": facts.copies, "twins": facts.twins, "lines": facts.lines}
     if facts.copies:
-        evidence = f"a fixed copy is in the image: {_some(facts.copies)}"
-        return Check("image.copies", Group.IMAGE, Verdict.FAIL, evidence, data)
+        evidence = f"a fixed copy lies in the image, outside of the work tree: {_some(facts.copies)}"
+        return Check("image.copies", Group.IMAGE, Verdict.FINDING, evidence, data)
     if not facts.whole:
         return Check("image.copies", Group.IMAGE, Verdict.NOT_MEASURED, facts.problems[-1], data)
     if not facts.lines:

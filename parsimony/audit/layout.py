@@ -27,7 +27,8 @@ ROOT_FILES: Final = (
 """Files at the top of the tree that canaries write: where one is there already, it is changed and not made."""
 
 SCRIPTS: Final = frozenset({".js", ".cjs", ".mjs"})
-_PLAIN_PATH = re.compile(r"[\w .+@=,~()\[\]{}#%&!'-][\w .+@=,~()\[\]{}#%&!'/-]*")
+_PLAIN_PATH = re.compile(r"""[^"\\\x00-\x1f\x7f]+""")
+"""What git writes without quotes, which is how canaries name paths."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,8 +89,9 @@ def _sets(path: Path) -> str:
 def _not_derived(folder: RunFolder) -> Iterator[str]:
     """What the summary says and the ledger does not."""
     summary, lines = read_summary(folder), list(read_jsonl(folder.outcomes))
+    quarantined = {one["task_id"]: one["reasons"] for one in summary.get("quarantined", ())}
     again = results.summarise(lines, name=summary["name"], rejected=summary["census"]["rejected_rows"], costs=(),
-                              executions=(), wall_seconds=0.0)  # fmt: skip
+                              executions=(), wall_seconds=0.0, quarantined=quarantined)  # fmt: skip
     for part in ("census", "outcomes", "arms", "flaky"):
         # Through JSON, as the file has been: tuples are lists there.
         if json.loads(json.dumps(again[part])) != summary[part]:

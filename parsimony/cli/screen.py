@@ -139,6 +139,14 @@ def census_line(summary: Mapping[str, Any]) -> str:
     return line
 
 
+def quarantine_lines(summary: Mapping[str, Any]) -> Sequence[str]:
+    """Tasks that failed their audit and are in no rate, with the first reason."""
+    return [
+        f"quarantined, in no rate: {one['task_id']} ({one['planned']} planned): {one['reasons'][0]}"
+        for one in summary.get("quarantined", ())
+    ]
+
+
 def robustness_lines(summary: Mapping[str, Any]) -> Sequence[str]:
     """How many resolved candidates stay resolved under each other condition, by arm."""
     lines = []
