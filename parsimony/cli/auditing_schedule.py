@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -168,7 +168,7 @@ def _write(folder: Path, told: Mapping[str, object]) -> None:
     """Lay what is given over the schedule that is there. An interval takes the place of times, and the other way."""
     path = schedule_path(folder)
     before = read_yaml(path, ScheduleFile).model_dump(exclude_none=True) if path.exists() else {}
-    fields = {"made_at": stamp(datetime.now(UTC)), **before}
+    fields = {"made_at": stamp(now()), **before}
     for one, other in (("every", "cron"), ("cron", "every")):
         if one in told and other not in told:
             fields.pop(other, None)

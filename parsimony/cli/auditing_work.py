@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,7 +41,7 @@ class Given:
         """With what the schedule says where nothing was said."""
         return replace(
             self,
-            tasks=self.tasks or folder / planned.tasks,
+            tasks=self.tasks or (folder / planned.tasks).resolve(),
             sandbox=self.sandbox or planned.sandbox,
             workers=self.workers or planned.workers,
             image=self.image or planned.image,
@@ -122,10 +121,8 @@ def _place(folder: Path) -> Path:
     if begun and not (begun[-1] / "audit.json").exists():
         return begun[-1]
     name = stamp(now()).replace(":", "")
-    while (folder / "audits" / name).exists():  # a second audit within a second
-        time.sleep(0.2)
-        name = stamp(now()).replace(":", "")
-    return folder / "audits" / name
+    names = (name, *(f"{name}-{number}" for number in range(2, 100)))  # several audits within a second
+    return next(path for one in names if not (path := folder / "audits" / one).exists())
 
 
 def _store(found: Audited, place: Path, reference: Path, state: Path, before: Audit) -> None:
