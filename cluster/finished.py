@@ -47,7 +47,8 @@ def read_run(root: Path) -> Run:
     )
     arms = dict.fromkeys(trial.arm for trial in trials)
     settings = {arm: _settings(arm, shared, sweep, trials) for arm in arms}
-    return Run(run_id, sweep.name, str(root), tasks, settings, trials)
+    quarantined = {name: reasons for name, reasons in inputs.quarantined.items() if name in tasks}
+    return Run(run_id, sweep.name, str(root), tasks, settings, trials, quarantined)
 
 
 def _trial(

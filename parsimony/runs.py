@@ -6,8 +6,8 @@ here knows where a run is stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from parsimony.scorer import Outcome
 from parsimony.tasks import Task, Trace
@@ -101,6 +101,7 @@ class Run:
         tasks: by id, those that the run planned.
         settings: by arm.
         trials: one per planned candidate and repeat, in the order of the plan.
+        quarantined: tasks that fail their audit today, with the reasons (docs/audit.md).
     """
 
     run_id: str
@@ -109,11 +110,17 @@ class Run:
     tasks: Mapping[str, Task] = field(repr=False)
     settings: Mapping[str, Settings]
     trials: tuple[Trial, ...] = field(repr=False)
+    quarantined: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def arms(self) -> tuple[str, ...]:
         """Names of the arms, in the order of the plan."""
         return tuple(dict.fromkeys(trial.arm for trial in self.trials))
+
+    def without(self, tasks: Collection[str]) -> Run:
+        """The same run as if it had not planned some tasks."""
+        left = {name: task for name, task in self.tasks.items() if name not in tasks}
+        return replace(self, tasks=left, trials=tuple(trial for trial in self.trials if trial.task_id not in tasks))
 
     def of(self, arm: str) -> Iterator[Trial]:
         """The trials of an arm."""

@@ -21,6 +21,7 @@ from parsimony.cli import DONE, NO, PARTIAL, comparing_screen, screen
 from parsimony.cli.comparing_reruns import FOLDER, flaky_of, rerun_flaky
 from parsimony.errors import InputError
 from parsimony.records import Recommendation
+from parsimony.runs import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +157,22 @@ def _of_two(
 
 
 def _source(folder: Path) -> tuple[ab.Source, tuple[str, ...]]:
+    """A run without its quarantined tasks, with what was graded again beside it, and notes about both."""
+    whole = read_run(folder)
+    left_out = tuple(whole.quarantined)
+    if left_out and len(left_out) == len(whole.tasks):
+        mend = "mend the tasks and audit them again (docs/audit.md)"
+        raise InputError("has nothing to compare: every task is quarantined", mend=mend, file=str(folder))
+    source, notes = _with_reruns(folder, ab.located(whole))
+    if not left_out:
+        return source, notes
+    named = f"{', '.join(left_out[:5])}{' and others' if len(left_out) > 5 else ''}"
+    told = f"{len(left_out)} of {len(whole.tasks)} tasks of {folder} are quarantined and take no part: {named}"
+    return replace(source, run=source.run.without(left_out)), (*notes, told)
+
+
+def _with_reruns(folder: Path, run: Run) -> tuple[ab.Source, tuple[str, ...]]:
     """A run with what was graded again beside it, and notes about that."""
-    run = ab.located(read_run(folder))
     images = _images(folder)
     again = folder / FOLDER
     if not (again / "outcomes.jsonl").exists():

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cluster.results import summarise
-from parsimony.cli import screen
+from parsimony.cli import comparing, screen
+from parsimony.errors import InputError
+from parsimony.runs import Run, Settings, Spend, Trial
+from parsimony.scorer import Outcome
+from parsimony.tasks import Task
 
 REASONS = {"t-2": ("canary.exit-zero: a patch that <ends> the process is resolved",)}
 
@@ -63,3 +68,45 @@ def test_it_is_listed_on_the_page(tmp_path: Path) -> None:
     assert "a patch that &lt;ends&gt; the process is resolved" in page
     report.write_report(tmp_path / "s.html", summary(LINES[:1]), LINES[:1])
     assert "Quarantined" not in (tmp_path / "s.html").read_text()
+
+
+@pytest.fixture
+def finished(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A run of two tasks, of which one fails its audit; `compare` reads it wherever it looks."""
+
+    def trial(task: str, arm: str, outcome: Outcome) -> Trial:
+        return Trial(task, arm, 1, 0, outcome, compute=Spend(cpu_seconds=1.0))
+
+    names = ("t-1", "t-2")
+    row = {"repo": "r", "base_commit": None, "fail_to_pass": ("a",), "pass_to_pass": (), "log_format": "pytest"}
+    tasks = {name: Task(name, **row) for name in names}  # type: ignore[arg-type]
+    trials = [trial(name, arm, Outcome.RESOLVED) for name in names for arm in ("x", "y")]
+    run = Run("r1", "n", "run", tasks, {"x": Settings(), "y": Settings()}, tuple(trials), REASONS)
+    monkeypatch.setattr(comparing, "read_run", lambda folder: run)
+    monkeypatch.setattr(comparing, "_images", lambda folder: {})
+    return run
+
+
+def test_a_comparison_leaves_it_out_and_says_so(finished: Run, tmp_path: Path) -> None:
+    (found,) = comparing._compared(comparing.Request((tmp_path,)))
+    source, notes = comparing._source(tmp_path)
+    assert source.run.tasks.keys() == {"t-1"}
+    assert {trial.task_id for trial in source.run.trials} == {"t-1"}
+    assert notes == (f"1 of 2 tasks of {tmp_path} are quarantined and take no part: t-2",)
+    assert any("t-2" in note for note in found.notes)
+
+
+def test_a_run_of_nothing_else_cannot_be_compared(
+    finished: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = replace(finished, quarantined=dict.fromkeys(finished.tasks, ("why",)))
+    monkeypatch.setattr(comparing, "read_run", lambda folder: nothing)
+    with pytest.raises(InputError, match="every task is quarantined"):
+        comparing._source(tmp_path)
+
+
+def test_without_leaves_everything_else(finished: Run) -> None:
+    less = finished.without({"t-1"})
+    assert less.tasks.keys() == {"t-2"}
+    assert (less.arms, less.run_id, less.quarantined) == (finished.arms, finished.run_id, finished.quarantined)
+    assert finished.without(()) == finished
