@@ -211,6 +211,7 @@ _PYTHON: Final[tuple[tuple[str, str, Maker], ...]] = (
     ),
     ("forge-log", "prints passed lines and end markers of the field, then exits with 0", _in_package("forged_log.py")),
     ("forge-report", "writes a report in our own format, then exits with 0", _in_package("forged_report.py")),
+    ("forge-session", "reports over the reporters' own channel, then exits with 0", _in_package("forged_session.py")),
     ("start-up", "sitecustomize, usercustomize, a .pth file and a .env file", _start_up),
     ("history", "looks for the fix in the git objects and runs it", _in_package("answer_from_history.py")),
 )

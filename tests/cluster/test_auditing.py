@@ -223,7 +223,7 @@ def test_a_canary_that_is_resolved_quarantines_the_task(bench: Bench) -> None:
     bench.world.resolves += (b"_exit(0)",)
     found = bench.audit()
     failed = {check.id for check in found.audit.tasks["t-1"].failed}
-    assert failed == {"canary.exit-zero", "canary.forge-log", "canary.forge-report"}
+    assert failed == {"canary.exit-zero", "canary.forge-log", "canary.forge-report", "canary.forge-session"}
     assert found.audit.quarantined["t-1"][0].startswith("canary.exit-zero: a patch that ends the process")
 
 

@@ -21,7 +21,7 @@ Apply = Callable[[Mapping[str, bytes], bytes], dict[str, bytes]]
 WANTED = {
     "empty", "whitespace", "trivial", "delete-tests", "exit-zero", "system-exit", "skip-at-import", "skip-in-conftest",
     "forge-in-conftest", "forge-by-ini", "forge-by-metadata", "forge-in-runner", "forge-log", "forge-report",
-    "start-up", "history",
+    "forge-session", "start-up", "history",
 }  # fmt: skip
 
 
@@ -143,6 +143,6 @@ def test_what_is_wanted_of_a_base_tree_covers_what_canaries_write(layout: Layout
 
 
 def test_payloads_of_python_are_old_enough() -> None:
-    for name in ("forged_report.py", "answer_from_history.py", "runner_patched.py"):
+    for name in ("forged_report.py", "forged_session.py", "answer_from_history.py", "runner_patched.py"):
         ast.parse(text(f"canaries/{name}"), feature_version=(3, 6))
     ast.parse(text("tracer.py"), feature_version=(3, 6))
