@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from parsimony.cli.ledgerfile import DEFAULT_LEDGER, DEFAULT_MODELS, Ledger, Models
 from parsimony.cli.options import (
     Json,
     RunDir,
@@ -142,6 +143,11 @@ def compare(
     page: Annotated[
         Path | None, typer.Option("--page", metavar="FILE", help="The page. Default: compare.html in the run's folder.")
     ] = None,
+    record: Annotated[
+        bool, typer.Option("--record/--no-record", help="Write it into the ledger, if its tasks are in a set there.")
+    ] = True,
+    ledger: Ledger = DEFAULT_LEDGER,
+    models: Models = DEFAULT_MODELS,
     json: Json = False,
 ) -> None:
     """Did the change help? How much, how sure, at what cost: keep, reject or pare back, under one frozen config.
@@ -150,13 +156,15 @@ def compare(
     """
     from parsimony import ab
     from parsimony.cli import comparing
+    from parsimony.cli.comparing_ledger import Place
 
     options = ab.Options(
         alpha, smallest_effect, power, ab.Bound(cost_bound, most_per_task), ab.Look(look, of, spending.value)
     )
     arms, changes = tuple(candidate or ()), tuple(change or ())
     request = comparing.Request(tuple(runs), baseline, arms, changes, pool, common, rerun_flaky, options)
-    raise typer.Exit(comparing.compare(request, comparing.Output(json, out, details, page, gate)))
+    output = comparing.Output(json, out, details, page, gate)
+    raise typer.Exit(comparing.compare(request, output, Place(ledger, models, record)))
 
 
 def register(app: typer.Typer) -> None:

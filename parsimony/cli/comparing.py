@@ -18,6 +18,7 @@ from cluster.ledger import LedgerReader
 from cluster.rundir import RunFolder, write_atomically, write_json
 from parsimony import ab
 from parsimony.cli import DONE, NO, PARTIAL, comparing_screen, screen
+from parsimony.cli.comparing_ledger import Place, Standing, stand
 from parsimony.cli.comparing_reruns import FOLDER, flaky_of, rerun_flaky
 from parsimony.errors import InputError
 from parsimony.records import Recommendation
@@ -49,29 +50,33 @@ class Output:
     gate: bool = False
 
 
-def compare(request: Request, output: Output) -> int:
-    """Compare; the exit status."""
+def compare(request: Request, output: Output, place: Place) -> int:
+    """Compare, and write the comparison into the ledger of sets; the exit status."""
     request.options.check()
     if not request.pool and len(request.folders) > 2:
         mend = "give --pool to take several runs as one, or name a baseline's and a candidate's"
         raise InputError(f"are {len(request.folders)} folders", mend=mend, field="RUN")
-    found = _compared(request)
-    if request.rerun and any(one.flakes for one in found) and _rerun(request, quiet=output.as_json):
-        found = _compared(request)
-    records = [one.record.to_json() for one in found]
-    exact = records[0] if len(records) == 1 else records
-    if output.out is not None:
-        _write(output.out, exact)
-    if output.details is not None:
-        _write(output.details, [ab.details(one) for one in found])
     page = output.page or request.folders[0] / "compare.html"
-    _write_page(page, found)
+    for path in (output.out, output.details, page):
+        _check_folder(path)  # before anything is written down for good
+    found, runs = _compared(request)
+    if request.rerun and any(one.flakes for one in found) and _rerun(request, quiet=output.as_json):
+        found, runs = _compared(request)
+    standings = stand(found, runs, place)
+    _write(found, standings, replace(output, page=page), place)
     if output.as_json:
-        screen.print_json(exact)
+        screen.print_json(_alone([one.record.to_json() for one in found]))
     else:
         comparing_screen.show(found)
+    comparing_screen.show_standings(found, standings, stderr=output.as_json)
+    if not output.as_json:
         screen.console().print(Text(f"page: {page}"))
     return _status(found, gate=output.gate)
+
+
+def _alone(values: list[Any]) -> Any:
+    """One value as itself, several as an array."""
+    return values[0] if len(values) == 1 else values
 
 
 def _status(found: Sequence[ab.Comparison], *, gate: bool) -> int:
@@ -81,10 +86,13 @@ def _status(found: Sequence[ab.Comparison], *, gate: bool) -> int:
     return NO if gate and not kept else DONE
 
 
-def _compared(request: Request) -> tuple[ab.Comparison, ...]:
+def _compared(request: Request) -> tuple[tuple[ab.Comparison, ...], list[Run]]:
+    """The comparisons, and the runs that they were made from."""
     with _no_collections():
-        pairs, names = _pairs(request)
-        return ab.compare(pairs, _changes(request.change, names), request.options)
+        sources = [_source(folder) for folder in request.folders]
+        pairs, names = _pairs(sources, request)
+        found = ab.compare(pairs, _changes(request.change, names), request.options)
+        return found, [one.run for one, _ in sources]
 
 
 @contextmanager
@@ -113,9 +121,10 @@ def _changes(given: Sequence[str], names: Sequence[tuple[str, str]]) -> list[str
 # ---- arms
 
 
-def _pairs(request: Request) -> tuple[list[ab.Pair], list[tuple[str, str]]]:
+def _pairs(
+    sources: Sequence[tuple[ab.Source, tuple[str, ...]]], request: Request
+) -> tuple[list[ab.Pair], list[tuple[str, str]]]:
     """The pairs to compare, and the names of their arms."""
-    sources = [_source(folder) for folder in request.folders]
     if len(sources) == 2 and not request.pool:
         return _of_two(sources[0], sources[1], request)
     source, notes = sources[0]
@@ -222,19 +231,26 @@ def _rerun(request: Request, *, quiet: bool) -> bool:
 # ---- files
 
 
-def _write(path: Path, value: Any) -> None:
-    _folder_of(path)
-    write_json(path, value)
-
-
-def _write_page(path: Path, found: Sequence[ab.Comparison]) -> None:
+def _write(found: Sequence[ab.Comparison], standings: Sequence[Standing], output: Output, place: Place) -> None:
+    """The record, what it rests on, the page, and beside the record (else the page) what it may be called."""
     from parsimony.report.comparison_page import comparison_page
 
-    _folder_of(path)
-    write_atomically(path, comparison_page(found, beside=path.parent).encode("utf-8", "replace"))
+    assert output.page is not None
+    told = [
+        standing.as_json(one.record.change_under_test, place.ledger)
+        for one, standing in zip(found, standings, strict=True)
+    ]
+    if output.out is not None:
+        write_json(output.out, _alone([one.record.to_json() for one in found]))
+    if output.details is not None:
+        both = zip(found, told, strict=True)
+        write_json(output.details, [{**ab.details(one), "standing": standing} for one, standing in both])
+    page = comparison_page(found, beside=output.page.parent, standings=[(one.claim, one.note) for one in standings])
+    write_atomically(output.page, page.encode("utf-8", "replace"))
+    write_json((output.out or output.page).with_suffix(".claim.json"), _alone(told))
 
 
-def _folder_of(path: Path) -> None:
-    if not path.parent.is_dir() or path.is_dir():
+def _check_folder(path: Path | None) -> None:
+    if path is not None and (not path.parent.is_dir() or path.is_dir()):
         problem = "is a folder" if path.is_dir() else "is in a folder that is not there"
         raise InputError(problem, mend="name a file in a folder that is there", file=os.fspath(path))

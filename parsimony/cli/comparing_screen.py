@@ -11,6 +11,7 @@ from rich.text import Text
 from parsimony import ab
 from parsimony.ab import wording
 from parsimony.cli import screen
+from parsimony.cli.comparing_ledger import Standing
 from parsimony.records import Recommendation
 
 LISTED = 12
@@ -39,6 +40,19 @@ def show(found: Sequence[ab.Comparison]) -> None:
             out.print(Text(f"note: {note}", style="dim"))
     if len(found) > 1:
         out.print(Text(f"{len(found)} comparisons as one family: p-values by Holm, intervals that hold together"))
+
+
+def show_standings(found: Sequence[ab.Comparison], standings: Sequence[Standing], *, stderr: bool) -> None:
+    """Print what each comparison may be called and where it is written down; once where that is the same for all."""
+    out = screen.console(stderr=stderr)
+    several = len({(one.claim.label, one.note) for one in standings}) > 1
+    for one, standing in zip(found, standings, strict=True):
+        named = f"{one.record.change_under_test}: " if several else ""
+        style = "bold green" if standing.claim.allowed else ""
+        out.print(Text(f"{named}{standing.claim.label}", style=style))
+        out.print(Text(f"{named}{standing.note}", style="dim"))
+        if not several:
+            break
 
 
 def _verdict(out: Console, one: ab.Comparison) -> None:

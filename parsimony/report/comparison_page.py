@@ -14,6 +14,7 @@ from parsimony import __version__
 from parsimony.ab import Comparison, wording
 from parsimony.records import Recommendation, Significance
 from parsimony.report import comparison_plots as plots
+from parsimony.sets import NO_LEDGER, Decision, refused
 
 LISTED: Final = 300
 """How many changed tasks and flaky candidates the page shows."""
@@ -25,12 +26,18 @@ VERDICT_COLOURS: Final = {
 }
 
 
-def comparison_page(found: Sequence[Comparison], *, beside: Path) -> str:
+def comparison_page(
+    found: Sequence[Comparison], *, beside: Path, standings: Sequence[tuple[Decision, str]] | None = None
+) -> str:
     """The page as HTML: one file, without scripts or anything from outside.
 
     Args:
         beside: the folder that the page will be in; links to logs are relative to it.
+        standings: for each, whether it may be called generalization, and where it is written down; without them the
+            page refuses the word.
     """
+    if standings is None:
+        standings = [(refused(NO_LEDGER), "in no ledger")] * len(found)
     environment = Environment(
         loader=PackageLoader("parsimony", "report"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
@@ -43,15 +50,17 @@ def comparison_page(found: Sequence[Comparison], *, beside: Path) -> str:
         "plain": lambda text: str(text).replace("_", " "),
     }
     return environment.get_template("comparison.html.j2").render(
-        found=[_part(one, beside) for one in found],
+        found=[_part(one, beside, *standing) for one, standing in zip(found, standings, strict=True)],
         family=plots.differences(found) if len(found) > 1 else "",
         version=__version__,
     )
 
 
-def _part(one: Comparison, beside: Path) -> dict[str, Any]:
+def _part(one: Comparison, beside: Path, claim: Decision, note: str) -> dict[str, Any]:
     result = one.record.result
     return {
+        "claim": claim,
+        "note": note,
         "it": one,
         "change": one.record.change_under_test,
         "colour": VERDICT_COLOURS[result.recommendation],

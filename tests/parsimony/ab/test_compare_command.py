@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from parsimony import cli
-from parsimony.records import ABComparison
+from parsimony.records import ABComparison, Role
+from parsimony.sets import SetStore
+from parsimony.tasks import read_tasks
 
 EXAMPLES = Path(__file__).parents[3] / "configs" / "examples"
 TASK = "csvsniff-2"
@@ -201,3 +203,34 @@ def test_more_than_two_runs_need_pool(graded: Path, compare: Command) -> None:
     assert "--pool" in compare.err
     assert compare(graded, graded, "--pool") == cli.CANNOT
     assert "pooled twice" in compare.err
+
+
+def test_a_comparison_on_tasks_of_a_set_is_written_down(folder: Path, compare: Command, tmp_path: Path) -> None:
+    ledger, out = tmp_path / "ledger.jsonl", tmp_path / "ab.json"
+    assert compare(folder, "--ledger", ledger, "--out", out) == cli.DONE
+    assert "in no ledger: there is no" in compare.out
+    assert not ledger.exists()
+    tasks = [task for task in read_tasks(EXAMPLES / "tasks.jsonl").tasks if task.instance_id == TASK]
+    SetStore.open(ledger).create("regression-v1", Role.REGRESSION, tasks, "static:examples")
+    assert compare(folder, "--ledger", ledger, "--out", out, "--json", "--no-record") == cli.DONE
+    ABComparison.from_json_text(compare.out)
+    assert "--no-record" in compare.err
+    assert len(ledger.read_text(encoding="utf-8").splitlines()) == 1
+    assert compare(folder, "--ledger", ledger, "--out", out) == cli.DONE
+    assert "written down as entry 2" in compare.out.replace("\n", " ")
+    assert "not generalization" in compare.out
+    claim = json.loads((tmp_path / "ab.claim.json").read_text(encoding="utf-8"))
+    assert (claim["generalization"], claim["entry"], claim["ledger"]) == (False, 2, str(ledger))
+    assert set(json.loads(out.read_text(encoding="utf-8"))) == set(
+        ABComparison.from_json_text(out.read_bytes()).to_json()
+    )
+    assert "Not generalization" in (folder / "compare.html").read_text(encoding="utf-8")
+    entry = json.loads(ledger.read_text(encoding="utf-8").splitlines()[1])
+    assert entry["data"]["tasks"] == [TASK]
+
+
+def test_a_folder_that_is_not_there_is_said_before_anything_is_written_down(
+    folder: Path, compare: Command, tmp_path: Path
+) -> None:
+    assert compare(folder, "--out", tmp_path / "no" / "ab.json") == cli.CANNOT
+    assert not (folder / "compare.html").exists()
