@@ -22,6 +22,7 @@ Model = Annotated[
     str | None, typer.Option("--model", metavar="NAME", help="Take the cutoff of this model from the table.")
 ]
 Record = Annotated[bool, typer.Option("--record/--no-record", help="Write the finding into the ledger.")]
+Page = Annotated[Path | None, typer.Option("--page", metavar="FILE", help="Also write a page.")]
 Threshold = Annotated[
     float, typer.Option("--threshold", min=0.0, max=1.0, help="Ratio from which a task is called leaked.")
 ]
@@ -36,6 +37,7 @@ def gate(
     models: Models = DEFAULT_MODELS,
     task: OnlyTasks = None,
     record: Record = True,
+    page: Page = None,
     ledger: Ledger = DEFAULT_LEDGER,
     json: Json = False,
 ) -> None:
@@ -43,7 +45,7 @@ def gate(
     from parsimony.cli import contamination_work as work
 
     asked = work.Asked(cutoff, model, models)
-    found = work.Finding(ledger if record else None, json)
+    found = work.Finding(ledger if record else None, json, page)
     raise typer.Exit(work.gate(tasks, tuple(task or ()), asked, found))
 
 
@@ -56,6 +58,7 @@ def decay(
     models: Models = DEFAULT_MODELS,
     arm: Annotated[list[str] | None, typer.Option("--arm", help="Only this arm; may be repeated.")] = None,
     record: Record = True,
+    page: Page = None,
     ledger: Ledger = DEFAULT_LEDGER,
     json: Json = False,
 ) -> None:
@@ -63,7 +66,7 @@ def decay(
     from parsimony.cli import contamination_work as work
 
     asked = work.Asked(cutoff, model, models)
-    found = work.Finding(ledger if record else None, json)
+    found = work.Finding(ledger if record else None, json, page)
     raise typer.Exit(work.decay(run, tuple(arm or ()), asked, found))
 
 
@@ -74,11 +77,12 @@ def leak(
     threshold: Threshold = 0.5,
     task: OnlyTasks = None,
     record: Record = True,
+    page: Page = None,
     ledger: Ledger = DEFAULT_LEDGER,
     json: Json = False,
 ) -> None:
     """How much of each gold patch stands in the problem statement. Exit status 1 when a task is leaked."""
     from parsimony.cli import contamination_work as work
 
-    found = work.Finding(ledger if record else None, json)
+    found = work.Finding(ledger if record else None, json, page)
     raise typer.Exit(work.leak(tasks, tuple(task or ()), threshold, found))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ from rich.text import Text
 from parsimony import contamination
 from parsimony.cli import DONE, NO, PARTIAL, ledgerfile, screen
 from parsimony.cli.sets_work import Chosen
-from parsimony.contamination import ArmDecay, Cutoff, Moment, Side
+from parsimony.contamination import ArmDecay, Cutoff, Decay, Moment, Side
 from parsimony.errors import InputError
 from parsimony.sets import SetStore
+from parsimony.tasks import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +48,21 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Where a finding goes: a ledger (None = nowhere), and JSON or people."""
+    """Where a finding goes: a ledger (None = nowhere), a page (None = none), and JSON or people."""
 
     ledger: Path | None
     as_json: bool
+    page: Path | None = None
 
-    def show(self, what: str, data: Mapping[str, Any], summary: str) -> None:
-        """Write it down and print what machines read; people get their tables from the command."""
+    def show(self, what: str, data: Mapping[str, Any], summary: str, page: Callable[[], str]) -> None:
+        """Write it down and print what machines read; people get their tables from the command.
+
+        Args:
+            page: makes the page, where one is wanted.
+        """
         number = None
+        if self.page is not None:
+            _write_page(self.page, page())
         if self.ledger is not None:
             number = SetStore.open(self.ledger).record_finding(what, {"summary": summary, **data}).number
         if self.as_json:
@@ -63,6 +71,17 @@ class Finding:
         screen.console().print(Text(summary))
         if number is not None:
             screen.console().print(Text(f"recorded as entry {number} of {self.ledger}", style="dim"))
+        if self.page is not None:
+            screen.console().print(Text(f"page: {self.page}"))
+
+
+def _write_page(path: Path, page: str) -> None:
+    from cluster.rundir import write_atomically
+
+    if not path.parent.is_dir() or path.is_dir():
+        problem = "is a folder" if path.is_dir() else "is in a folder that is not there"
+        raise InputError(problem, mend="name a file in a folder that is there", file=str(path))
+    write_atomically(path, page.encode("utf-8", "replace"))
 
 
 def gate(file: Path, names: tuple[str, ...], asked: Asked, finding: Finding) -> int:
@@ -77,8 +96,19 @@ def gate(file: Path, names: tuple[str, ...], asked: Asked, finding: Finding) -> 
             screen.console().print(Text(f"not eligible: {task}: {reason}"))
     told = {"file": str(file), "cutoff": cutoff_json(cutoff), "eligible": eligible, "refused": refused}
     summary = f"{len(eligible)} of {len(found)} tasks were made after {named(cutoff)} for certain"
-    finding.show("gate", told, summary)
+    finding.show("gate", told, summary, lambda: _gate_page(file, tasks, refused, summary))
     return NO if refused else PARTIAL if rejected else DONE
+
+
+def _gate_page(file: Path, tasks: Sequence[Task], refused: Mapping[str, str], summary: str) -> str:
+    from parsimony.report.contamination_page import list_page
+
+    rows = [
+        (task.instance_id, task.created_at or "–", refused.get(task.instance_id, "eligible"))
+        for task in sorted(tasks, key=lambda task: (task.instance_id not in refused, task.instance_id))
+    ]
+    cards = [(str(len(tasks) - len(refused)), "eligible"), (str(len(refused)), "not eligible")]
+    return list_page(f"{file.name}: date gate", summary, cards, (("task", "created", "verdict"), rows))
 
 
 def decay(folder: Path, arms: tuple[str, ...], asked: Asked, finding: Finding) -> int:
@@ -101,9 +131,16 @@ def decay(folder: Path, arms: tuple[str, ...], asked: Asked, finding: Finding) -
         "arms": [asdict(arm) for arm in found.arms],
         "undated": list(found.undated),
     }
-    finding.show("decay", told, f"{run.name}: " + "; ".join(f"{arm.arm} {difference_text(arm)}" for arm in found.arms))
+    summary = f"{run.name}: " + "; ".join(f"{arm.arm} {difference_text(arm)}" for arm in found.arms)
+    finding.show("decay", told, summary, lambda: _decay_page(found, run.name))
     missing = any(arm.before.missing or arm.after.missing for arm in found.arms)
     return PARTIAL if missing or found.undated else DONE
+
+
+def _decay_page(found: Decay, name: str) -> str:
+    from parsimony.report.contamination_page import decay_page
+
+    return decay_page(found, name, named(found.cutoff), {arm.arm: difference_text(arm) for arm in found.arms})
 
 
 def _curve(arm: ArmDecay, cutoff: str) -> Table:
@@ -160,7 +197,8 @@ def leak(file: Path, names: tuple[str, ...], threshold: float, finding: Finding)
         screen.console().print(_leaks_table(rows))
     judged = sum(row["ratio"] is not None for row in rows)
     summary = f"{len(leaked)} of {judged} tasks with a gold patch are leaked (ratio {threshold:g} or more)"
-    finding.show("leak", {"file": str(file), "threshold": threshold, "tasks": rows, "leaked": leaked}, summary)
+    told = {"file": str(file), "threshold": threshold, "tasks": rows, "leaked": leaked}
+    finding.show("leak", told, summary, lambda: _leak_page(file, rows, summary))
     return NO if leaked else PARTIAL if rejected else DONE
 
 
@@ -170,12 +208,28 @@ def _leaks_table(rows: list[dict[str, Any]]) -> Table:
     for heading in ("lines", "told", "ratio", "hints"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("note", overflow="fold")
+    for cells in _leak_cells(rows):
+        table.add_row(*(Text(cell) for cell in cells))
+    return table
+
+
+def _leak_cells(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Task, lines, told, ratio, hints, note; the most told first."""
+    cells: list[tuple[str, ...]] = []
     for row in sorted(rows, key=lambda row: (-(row["ratio"] or 0), row["task_id"])):
         note = row["problem"] or ("leaked" if row["leaked"] else "")
         ratios = screen.percent(row["ratio"]), screen.percent(row["hint_ratio"])
-        cells = row["task_id"], str(row["lines"]), str(len(row["told"])), *ratios, note
-        table.add_row(*(Text(cell) for cell in cells))
-    return table
+        cells.append((row["task_id"], str(row["lines"]), str(len(row["told"])), *ratios, note))
+    return cells
+
+
+def _leak_page(file: Path, rows: Sequence[Mapping[str, Any]], summary: str) -> str:
+    from parsimony.report.contamination_page import list_page
+
+    leaked, judged = sum(row["leaked"] for row in rows), sum(row["ratio"] is not None for row in rows)
+    cards = [(str(leaked), "leaked"), (str(judged), "with a ratio"), (str(len(rows)), "tasks")]
+    headings = ("task", "lines", "told", "ratio", "hints", "note")
+    return list_page(f"{file.name}: leaks", summary, cards, (headings, _leak_cells(rows)), headings[1:5])
 
 
 def cutoff_json(cutoff: Cutoff) -> dict[str, str]:
