@@ -8,12 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from cluster.costrows import cost_rows
 from cluster.ledger import LedgerReader
 from cluster.plan import load
 from cluster.results import Identity, identity
 from cluster.rundir import RunFolder, read_jsonl
 from cluster.sweep import Sweep, read_sweep
 from parsimony.canonical import digest_json
+from parsimony.cost_ledger.rows import CostRow, RowKind
 from parsimony.runs import Run, Settings, Spend, Trial
 from parsimony.scorer import Outcome
 from parsimony.tasks import Task, Trace
@@ -31,8 +33,9 @@ def read_run(root: Path) -> Run:
     lines = list(read_jsonl(folder.outcomes))
     inputs = load(sweep)
     traces = {(c.instance_id, c.arm, c.seed): c.trace for c in inputs.candidates}
-    logs = {row["execution_key"]: row["log_file"] for row in reader.rows("execution", ["execution_key", "log_file"])}
-    llm, compute = _spends(reader.rows("cost"))
+    executed = list(reader.rows("execution", ["execution_key", "log_file", "peak_memory_bytes"]))
+    logs = {row["execution_key"]: row["log_file"] for row in executed}
+    llm, compute = _spends(cost_rows(reader, {row["execution_key"]: row["peak_memory_bytes"] for row in executed}))
     trials = tuple(_trial(line, llm, compute, traces, logs) for line in lines)
     tasks = {trial.task_id: inputs.tasks[trial.task_id] for trial in trials if trial.task_id in inputs.tasks}
     run_id, environment = _recorded(reader)
@@ -54,7 +57,7 @@ def read_run(root: Path) -> Run:
 def _trial(
     line: Mapping[str, Any],
     llm: Mapping[Identity, Spend],
-    compute: Mapping[Identity, Spend],
+    compute: Mapping[tuple[Identity, str | None], Spend],
     traces: Mapping[tuple[str, str, int], Trace | None],
     logs: Mapping[str, str | None],
 ) -> Trial:
@@ -70,7 +73,7 @@ def _trial(
         fail_to_pass=fail_to_pass,
         pass_to_pass=pass_to_pass,
         llm=llm.get((*key_of_candidate, 0)),
-        compute=compute.get(identity(line)),
+        compute=compute.get((identity(line), key)),
         trace=traces.get(key_of_candidate),
         log=logs.get(key),
     )
@@ -80,25 +83,18 @@ def _gate(gate: Mapping[str, Any] | None) -> tuple[int, int] | None:
     return (gate["passed"], gate["total"]) if gate else None
 
 
-def _spends(rows: Iterable[Mapping[str, Any]]) -> tuple[dict[Identity, Spend], dict[Identity, Spend]]:
-    """What was spent on models, by candidate (repeat 0 stands for all), and on grading, by unit."""
+def _spends(
+    rows: Iterable[CostRow],
+) -> tuple[dict[Identity, Spend], dict[tuple[Identity, str | None], Spend]]:
+    """What was spent on models, by candidate (repeat 0 stands for all), and on grading, by unit and execution: a unit
+    that was graded under another condition, or after a change, has rows of several executions."""
     llm: dict[Identity, Spend] = {}
-    compute: dict[Identity, Spend] = {}
+    compute: dict[tuple[Identity, str | None], Spend] = {}
     for row in rows:
-        spend = Spend(
-            input_tokens=row["input_tokens"] or 0,
-            cached_tokens=row["cached_tokens"] or 0,
-            output_tokens=row["output_tokens"] or 0,
-            calls=row["calls"] or 0,
-            cpu_seconds=row["cpu_seconds"] or 0.0,
-            wall_seconds=row["wall_seconds"] or 0.0,
-            micro_dollars=row["micro_dollars"],
-            model=row["model"],
-        )
-        if row["kind"] == "llm":
-            llm[row["task_id"], row["arm"], row["seed"], 0] = spend
-        elif row["kind"] == "compute_attributed":
-            compute[identity(row)] = spend
+        if row.kind is RowKind.LLM:
+            llm[row.task_id, row.arm, row.seed, 0] = row.spend
+        elif row.kind is RowKind.ATTRIBUTED:
+            compute[row.identity, row.execution_key] = row.spend
     return llm, compute
 
 

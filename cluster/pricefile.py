@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Literal
@@ -16,7 +17,9 @@ from parsimony.cost_ledger import ComputePrice, ModelPrice, PriceTable
 
 def _exact(value: object) -> object:
     """A price as written, not as a float: 0.1 is a tenth."""
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return format(Decimal(repr(value)), "f")
+    return value
 
 
 Dollars = Annotated[str, BeforeValidator(_exact), Field(pattern=r"^\d{1,9}(\.\d{1,9})?$")]
@@ -43,11 +46,14 @@ class _Model(_Dated):
 
 
 class _Compute(_Dated):
+    """Dollars per hour of a processor, and per GiB of memory and hour."""
+
     cpu_hour: Dollars
+    gib_hour: Dollars = "0"
 
 
 class PriceFile(_Closed):
-    """A price file: models in dollars per million tokens, computing in dollars per hour of a processor."""
+    """A price file: models in dollars per million tokens, computing in dollars per hour."""
 
     version: Literal[1]
     currency: Literal["USD"]
@@ -77,9 +83,13 @@ def _table(file: PriceFile, name: str) -> PriceTable:
             one.valid_from,
             one.valid_until,
             one.aliases,
+            one.source,
             name,
         )
         for one in file.models
     )
-    compute = tuple(ComputePrice(Fraction(one.cpu_hour), one.valid_from, one.valid_until, name) for one in file.compute)
+    compute = tuple(
+        ComputePrice(Fraction(one.cpu_hour), one.valid_from, one.valid_until, Fraction(one.gib_hour), one.source, name)
+        for one in file.compute
+    )
     return PriceTable(models, compute, (name,))

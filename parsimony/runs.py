@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 
 from parsimony.scorer import Outcome
 from parsimony.tasks import Task, Trace
@@ -19,6 +20,8 @@ class Spend:
 
     Attributes:
         micro_dollars: None = nobody told and no price was at hand: unknown, never zero.
+        peak_memory_bytes: of an execution; None where it was not measured.
+        day: when it was spent, in UTC; None where nobody told.
     """
 
     input_tokens: int = 0
@@ -29,6 +32,8 @@ class Spend:
     wall_seconds: float = 0.0
     micro_dollars: int | None = None
     model: str | None = None
+    peak_memory_bytes: int | None = None
+    day: date | None = None
 
     @property
     def tokens(self) -> int:

@@ -14,6 +14,10 @@ from parsimony.cli.options import (
     RunDir,
 )
 
+Prices = Annotated[list[Path] | None, typer.Option("--prices", metavar="FILE", help="A price file; may be repeated.")]
+AsOf = Annotated[
+    str | None, typer.Option("--as-of", metavar="DATE", help="Prices of this day. Default: the day of each cost.")
+]
 CpuHour = Annotated[
     float | None, typer.Option("--cpu-hour", metavar="DOLLARS", min=0, help="What an hour of a processor costs you.")
 ]
@@ -77,25 +81,30 @@ def invariants(
 def cost(
     folder: RunDir,
     *,
-    prices: Annotated[
-        list[Path] | None, typer.Option("--prices", metavar="FILE", help="A price file; may be repeated.")
+    prices: Prices = None,
+    as_of: AsOf = None,
+    reconcile: Annotated[
+        bool, typer.Option("--reconcile/--no-reconcile", help="Compare with the run's ledger, row by row.")
+    ] = True,
+    rows: Annotated[
+        Path | None, typer.Option("--rows", metavar="FILE", help="Write every single cost as a line of JSON.")
     ] = None,
-    as_of: Annotated[
-        str | None, typer.Option("--as-of", metavar="DATE", help="Prices of this day. Default: the run's first day.")
-    ] = None,
-    reconcile: Annotated[bool, typer.Option("--reconcile", help="Compare with the run's ledger, row by row.")] = False,
     ledger: Annotated[
         Path | None, typer.Option("--ledger", metavar="FILE", help="Append the totals to this append-only ledger.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", metavar="FILE", help="The page. Default: cost.html in the run's folder.")
     ] = None,
     json: Json = False,
 ) -> None:
     """What each arm cost, in producing and in grading, per resolved task; and which arm is worth its price.
 
-    Exit status: 0 done; 1 the sums do not agree with the ledger; 3 a part has no price, or nobody told it.
+    Exit status: 0 done; 1 the sums do not agree with the ledger; 3 a verdict is missing, or a cost is not known.
     """
     from parsimony.cli import costs
 
-    request = costs.Request(folder, tuple(prices or ()), costs.parse_day(as_of), reconcile, ledger)
+    day = costs.parse_day(as_of)
+    request = costs.Request(folder, tuple(prices or ()), day, reconcile, rows, ledger, page)
     raise typer.Exit(costs.run(request, as_json=json))
 
 

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
+from cluster.costrows import cost_rows
 from cluster.finished import read_run
 from cluster.ledger import LedgerReader
 from cluster.pricefile import read_prices
-from cluster.rundir import RunFolder
+from cluster.rundir import RunFolder, write_atomically, write_jsonl
+from parsimony.canonical import digest_bytes
 from parsimony.chain import Chain
-from parsimony.cli import DONE, NO, PARTIAL, screen
-from parsimony.cost_ledger import ArmCost, PriceTable, Ranked, by_arm, rank
+from parsimony.cli import DONE, NO, PARTIAL, costs_screen, screen
+from parsimony.cost_ledger import (
+    ArmCost,
+    CostRow,
+    Entry,
+    PriceTable,
+    Ranked,
+    Reconciliation,
+    by_arm,
+    entries,
+    rank,
+    reconcile,
+)
 from parsimony.errors import InputError
 from parsimony.runs import Run
 from parsimony.statistics import quantile
+
+RECORDED = "cost.recorded"
+"""Kind of the entries of the append-only ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +43,18 @@ class Request:
     """What is asked for.
 
     Attributes:
-        as_of: the day whose prices hold; None = the day the run was started.
-        ledger: append the totals to this ledger.
+        as_of: the day whose prices hold; None = of each row the day on which the run recorded it.
+        rows: write each cost as a line to this file. ledger: append the totals to this ledger.
+        page: where the page goes; None = `cost.html` in the folder.
     """
 
     root: Path
     prices: tuple[Path, ...]
-    as_of: date | None
-    reconcile: bool
-    ledger: Path | None
+    as_of: date | None = None
+    reconcile: bool = False
+    rows: Path | None = None
+    ledger: Path | None = None
+    page: Path | None = None
 
 
 def parse_day(text: str | None) -> date | None:
@@ -53,81 +71,119 @@ def parse_day(text: str | None) -> date | None:
 
 def run(request: Request, *, as_json: bool) -> int:
     """Tell costs. Exit status 1 when they do not agree with the ledger, 3 when a part has no price or is not known."""
-    folder = RunFolder.existing(request.root)
     table = read_prices(request.prices)
-    finished = read_run(request.root)
-    day = request.as_of or _started(folder)
-    arms = by_arm(finished, table, day)
+    whole = read_run(request.root)
+    counted = whole.without(whole.quarantined)
+    arms = by_arm(counted, table, request.as_of)
     ranked = rank(arms)
-    differences = _differences(folder, finished, arms) if request.reconcile else []
-    if request.ledger is not None:
-        _record(request.ledger, finished, day, arms)
+    found = None
+    if request.reconcile:
+        everything = by_arm(whole, table, request.as_of) if whole.quarantined else arms
+        found = reconcile(whole, everything, ledger_rows(request.root), table, request.as_of)
+    if request.rows is not None:
+        request.rows.parent.mkdir(parents=True, exist_ok=True)
+        write_jsonl(request.rows, (_row(one) for one in entries(whole, table, request.as_of)))
+    appended = _record(request.ledger, counted, arms, request.prices) if request.ledger is not None else None
+    page = request.page or request.root / "cost.html"
+    _write_page(page, counted, ranked, table, found)
     if as_json:
-        screen.print_json(_json(ranked, day, differences if request.reconcile else None))
+        screen.print_json(_json(ranked, whole, found))
     else:
-        _print(ranked, day, table)
-        if request.reconcile:
-            _print_differences(differences)
-    if differences:
+        costs_screen.show(ranked, table, whole.quarantined, found)
+        if appended is not None:
+            screen.console().print(Text(f"{request.ledger}: {appended} entries added"))
+        screen.console().print(Text(f"page: {page}"))
+    if found is not None and found.differences:
         return NO
     return DONE if all(arm.dollars is not None for arm in arms) else PARTIAL
 
 
-def _started(folder: RunFolder) -> date:
-    for row in LedgerReader(folder.ledger).rows("event", ["at", "name"]):
-        if row["name"] == "run.started":
-            at = row["at"]
-            return (at if isinstance(at, datetime) else datetime.fromtimestamp(at, UTC)).date()
-    return datetime.now(UTC).date()
+def ledger_rows(root: Path) -> list[CostRow]:
+    """The cost rows of a run's ledger, with the peak of memory of each execution."""
+    reader = LedgerReader(RunFolder.existing(root).ledger)
+    executed = reader.rows("execution", ["execution_key", "peak_memory_bytes"])
+    return cost_rows(reader, {row["execution_key"]: row["peak_memory_bytes"] for row in executed})
 
 
-def _differences(folder: RunFolder, finished: Run, arms: Sequence[ArmCost]) -> list[str]:
-    """Where the sums over candidates are not those over the rows of the ledger, to the last micro-dollar."""
-    first = {(trial.task_id, trial.arm, trial.seed, 0) for trial in finished.trials}
-    told = tokens = calls = 0
-    for row in LedgerReader(folder.ledger).rows("cost"):
-        if row["kind"] == "llm" and (row["task_id"], row["arm"], row["seed"], row["repeat"]) in first:
-            told += row["micro_dollars"] or 0
-            tokens += sum(row[name] or 0 for name in ("input_tokens", "cached_tokens", "output_tokens"))
-            calls += row["calls"] or 0
-    ours = {
-        "micro-dollars as told": sum(t.llm.micro_dollars or 0 for t in finished.trials if t.llm and t.repeat == 0),
-        "tokens": sum(arm.llm.tokens for arm in arms),
-        "calls": sum(arm.llm.calls for arm in arms),
+def _row(one: Entry) -> dict[str, Any]:
+    """A cost as a line of the file of `--rows`."""
+    spend = asdict(one.spend)
+    del spend["micro_dollars"], spend["day"]
+    return {
+        "kind": one.kind.value,
+        "task_id": one.task_id,
+        "arm": one.arm,
+        "seed": one.seed,
+        "repeat": one.repeat,
+        "prices_of": one.day.isoformat() if one.day and one.spend.micro_dollars is None else None,
+        **spend,
+        "micro_dollars": one.micro_dollars,
     }
-    theirs = {"micro-dollars as told": told, "tokens": tokens, "calls": calls}
-    return [f"{name}: {ours[name]:,} by candidates, {theirs[name]:,} in the ledger" for name in ours
-            if ours[name] != theirs[name]]  # fmt: skip
 
 
-def _record(path: Path, finished: Run, day: date, arms: Sequence[ArmCost]) -> None:
+def _record(path: Path, run: Run, arms: Iterable[ArmCost], prices: Iterable[Path]) -> int:
+    """Append what each arm cost, unless just that was the last word on it. Returns how many entries were added."""
+    files = {str(file): digest_bytes(file.read_bytes()) for file in prices}
     chain = Chain.open(path)
-    for arm in arms:
-        data = {"run": finished.run_id, "arm": arm.arm, "prices_of": day.isoformat(), "llm": asdict(arm.llm),
-                "compute": asdict(arm.compute), "candidates": arm.candidates, "resolved": arm.resolved}  # fmt: skip
-        chain.append("cost.recorded", data)
+    with chain.writing():
+        last = {(one.data.get("run"), one.data.get("arm")): one.data for one in chain.entries(RECORDED)}
+        wanted = [_entry(run, arm, files) for arm in arms]
+        fresh = [(RECORDED, data) for data in wanted if last.get((data["run"], data["arm"])) != data]
+        return len(chain.extend(fresh))
 
 
-def _json(ranked: Sequence[Ranked], day: date, differences: Sequence[str] | None) -> dict[str, Any]:
-    arms = [
-        {
-            "arm": one.cost.arm,
-            "rank": one.rank,
-            "dominated_by": one.dominated_by or None,
-            "on_convex_frontier": one.convex,
-            "candidates": one.cost.candidates,
-            "resolved": one.cost.resolved,
-            "rate": one.cost.rate,
-            "dollars": one.cost.dollars,
-            "unpriced": one.cost.unpriced,
-            "llm": asdict(one.cost.llm),
-            "compute": asdict(one.cost.compute),
-            "micro_dollars_per_candidate": _spread(one.cost.per_candidate),
-            **one.cost.ratios(),
-        }
-        for one in ranked
-    ]
-    return {"prices_of": day.isoformat(), "arms": arms, **({} if differences is None else {"differences": differences})}
+def _entry(run: Run, arm: ArmCost, files: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "run": run.run_id,
+        "name": run.name,
+        "arm": arm.arm,
+        "candidates": arm.candidates,
+        "resolved": arm.resolved,
+        "missing": arm.missing,
+        "untold": arm.untold,
+        "prices": dict(files),
+        "prices_of": [day.isoformat() for day in arm.days] if arm.days else None,
+        "llm": asdict(arm.llm),
+        "compute": asdict(arm.compute),
+    }
+
+
+def _json(ranked: Sequence[Ranked], whole: Run, found: Reconciliation | None) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "run": whole.run_id,
+        "name": whole.name,
+        "quarantined": sorted(whole.quarantined),
+        "arms": [_arm_json(one) for one in ranked],
+    }
+    if found is not None:
+        told["reconciliation"] = asdict(found)
+    return told
+
+
+def _arm_json(one: Ranked) -> dict[str, Any]:
+    cost = one.cost
+    micro = cost.micro_dollars
+    return {
+        "arm": cost.arm,
+        "rank": one.rank,
+        "dominated_by": one.dominated_by or None,
+        "on_frontier": one.frontier,
+        "on_convex_frontier": one.convex,
+        "candidates": cost.candidates,
+        "resolved": cost.resolved,
+        "missing": cost.missing,
+        "rate": None if cost.rate is None else float(cost.rate),
+        "bounds": None if cost.bounds is None else [float(end) for end in cost.bounds],
+        "dollars": cost.dollars,
+        "micro_dollars": None if micro is None else str(micro),
+        "with_grading": cost.with_grading,
+        "untold": cost.untold,
+        "prices_of": [day.isoformat() for day in cost.days] if cost.days else None,
+        "llm": asdict(cost.llm),
+        "compute": asdict(cost.compute),
+        "micro_dollars_per_candidate": _spread([c.llm for c in cost.each if c.llm is not None]),
+        **cost.ratios(),
+    }
 
 
 def _spread(values: Sequence[int]) -> Mapping[str, float | None]:
@@ -135,46 +191,11 @@ def _spread(values: Sequence[int]) -> Mapping[str, float | None]:
     return {"median": quantile(plain, 0.5), "p90": quantile(plain, 0.9), "max": max(plain, default=None)}
 
 
-def _print(ranked: Sequence[Ranked], day: date, table: PriceTable) -> None:
-    out = screen.console()
-    board = Table(title=f"cost by arm, prices of {day}", title_justify="left", show_edge=False, pad_edge=False)
-    board.add_column("rank", justify="right", no_wrap=True)
-    board.add_column("arm", overflow="fold", max_width=18)
-    for heading in ("rate", "producing", "grading", "$/resolved", "tokens/res.", "res./hour"):
-        board.add_column(heading, justify="right", no_wrap=True)
-    board.add_column("", overflow="fold")
-    for one in ranked:
-        cost, ratios = one.cost, one.cost.ratios()
-        board.add_row(
-            str(one.rank),
-            Text(cost.arm),
-            screen.percent(cost.rate),
-            _dollars(cost.llm.micro_dollars / 1e6, unknown=bool(cost.unpriced or not cost.llm.rows)),
-            _dollars(cost.compute.micro_dollars / 1e6, unknown=bool(cost.compute.unpriced or not cost.compute.rows)),
-            _dollars(ratios["dollars_per_resolved"] or 0.0, unknown=ratios["dollars_per_resolved"] is None),
-            "–" if not cost.resolved else f"{cost.llm.tokens / cost.resolved:,.0f}",
-            "–" if ratios["resolved_per_wall_hour"] is None else f"{ratios['resolved_per_wall_hour']:.1f}",
-            Text(f"dominated by {one.dominated_by}" if one.dominated_by else "on the frontier" if one.convex else ""),
-        )
-    out.print(board)
-    for one in ranked:
-        if one.cost.unpriced:
-            out.print(
-                Text(f"{one.cost.arm}: {one.cost.unpriced} candidates tell no usage; what they cost is not known")
-            )
-    if not table.compute:
-        out.print(Text("grading has no price here: name a file with a price of computing with --prices"))
+def _write_page(
+    path: Path, run: Run, ranked: Sequence[Ranked], table: PriceTable, found: Reconciliation | None
+) -> None:
+    from parsimony.report.cost_page import cost_page
 
-
-def _dollars(value: float, *, unknown: bool) -> str:
-    if unknown:
-        return "–"
-    return f"${value:,.2f}" if value >= 10 or value == 0 else f"${value:.3g}"
-
-
-def _print_differences(differences: Sequence[str]) -> None:
-    out = screen.console()
-    if not differences:
-        out.print(Text("reconciled: candidates and ledger agree to the last micro-dollar, token and call"))
-    for one in differences:
-        out.print(Text(f"does not agree: {one}", style="red"))
+    html = cost_page(run, ranked, table, found)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, html.encode("utf-8", "replace"))

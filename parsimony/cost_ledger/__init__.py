@@ -3,25 +3,32 @@
 See docs/costs.md.
 """
 
-from parsimony.cost_ledger.entries import ArmCost, Entry, Kind, Total, by_arm, entries
-from parsimony.cost_ledger.prices import ComputePrice, ModelPrice, PriceTable, price, price_compute
-from parsimony.cost_ledger.ranking import Ranked, convex_frontier, dominates, frontier, rank
+from parsimony.cost_ledger.arms import ArmCost, CandidateCost, by_arm
+from parsimony.cost_ledger.entries import Entry, Kind, Total, entries
+from parsimony.cost_ledger.prices import MICRO, ComputePrice, ModelPrice, PriceTable, price, price_compute
+from parsimony.cost_ledger.ranking import Ranked, point, rank
+from parsimony.cost_ledger.reconcile import Reconciliation, reconcile
+from parsimony.cost_ledger.rows import CostRow, RowKind
 
 __all__ = [
+    "MICRO",
     "ArmCost",
+    "CandidateCost",
     "ComputePrice",
+    "CostRow",
     "Entry",
     "Kind",
     "ModelPrice",
     "PriceTable",
     "Ranked",
+    "Reconciliation",
+    "RowKind",
     "Total",
     "by_arm",
-    "convex_frontier",
-    "dominates",
     "entries",
-    "frontier",
+    "point",
     "price",
     "price_compute",
     "rank",
+    "reconcile",
 ]

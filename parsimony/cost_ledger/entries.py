@@ -1,14 +1,14 @@
-"""What every candidate and every grading of a run cost, and what that makes of an arm."""
+"""What every candidate and every grading of a run cost, a row each."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
-from parsimony.cost_ledger.prices import MICRO, PriceTable, price, price_compute
+from parsimony.cost_ledger.prices import PriceTable, price, price_compute
 from parsimony.errors import InputError
 from parsimony.runs import Run, Spend, Trial
 
@@ -25,6 +25,7 @@ class Entry:
     """One cost: of producing a candidate (once, with its first repeat), or of grading it (as if it were alone).
 
     Attributes:
+        day: whose price it has.
         micro_dollars: None where computing has no price.
     """
 
@@ -33,33 +34,56 @@ class Entry:
     arm: str
     seed: int
     repeat: int
+    day: date | None
     spend: Spend
     micro_dollars: int | None
 
 
-def entries(run: Run, table: PriceTable, at: date) -> Iterator[Entry]:
+def entries(run: Run, table: PriceTable, at: date | None = None) -> Iterator[Entry]:
     """The costs of a run, in its order.
 
     Args:
-        at: the day whose prices hold.
+        at: the day whose prices hold; None = for each row the day on which the run recorded it.
 
     Raises:
         InputError: a candidate cannot be priced; names it.
     """
     for trial in run.trials:
         if trial.llm is not None and trial.repeat == 0:
-            try:
-                dollars = price(trial.llm, table, at)
-            except InputError as error:
-                named = f"{trial.task_id}, arm {trial.arm}, seed {trial.seed}: {error.problem}"
-                raise InputError(named, mend=error.mend, file=error.place.file, field=error.place.field) from None
-            yield _entry(Kind.LLM, trial, trial.llm, dollars)
+            yield _entry(Kind.LLM, trial, trial.llm, table, at)
         if trial.compute is not None:
-            yield _entry(Kind.COMPUTE, trial, trial.compute, price_compute(trial.compute, table, at))
+            yield _entry(Kind.COMPUTE, trial, trial.compute, table, at)
 
 
-def _entry(kind: Kind, trial: Trial, spend: Spend, dollars: int | None) -> Entry:
-    return Entry(kind, trial.task_id, trial.arm, trial.seed, trial.repeat, spend, dollars)
+def _entry(kind: Kind, trial: Trial, spend: Spend, table: PriceTable, at: date | None) -> Entry:
+    name = f"{trial.task_id}, arm {trial.arm}, seed {trial.seed}"
+    day, dollars = priced(kind, spend, table, at, name=name)
+    return Entry(kind, trial.task_id, trial.arm, trial.seed, trial.repeat, day, spend, dollars)
+
+
+def priced(
+    kind: Kind, spend: Spend, table: PriceTable, at: date | None, *, name: str
+) -> tuple[date | None, int | None]:
+    """The day whose price a cost has, and its micro-dollars.
+
+    Args:
+        at: see `entries`. name: what errors call it.
+
+    Raises:
+        InputError: it cannot be priced.
+    """
+    day = at or spend.day
+    if day is None:
+        if spend.micro_dollars is not None or (kind is Kind.COMPUTE and not table.compute):
+            return None, spend.micro_dollars
+        problem = f"{name}: there is no day whose price could hold"
+        raise InputError(problem, mend="name one with --as-of", field="--as-of")
+    try:
+        return day, price(spend, table, day) if kind is Kind.LLM else price_compute(spend, table, day)
+    except InputError as error:
+        place = error.place
+        problem = f"{name}: {error.problem}"
+        raise InputError(problem, mend=error.mend, file=place.file, row=place.row, field=place.field) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,82 +103,15 @@ class Total:
     unpriced: int = 0
 
     @classmethod
-    def of(cls, some: Iterable[Entry]) -> Total:
-        """The sum; floats are added exactly and rounded once."""
+    def of(cls, some: Iterable[tuple[Spend, int | None]]) -> Total:
+        """The sum of what was spent and the micro-dollars of each; floats are added exactly and rounded once."""
         rows = list(some)
         return cls(
             len(rows),
-            sum(one.spend.tokens for one in rows),
-            sum(one.spend.calls for one in rows),
-            math.fsum(one.spend.cpu_seconds for one in rows),
-            math.fsum(one.spend.wall_seconds for one in rows),
-            sum(one.micro_dollars or 0 for one in rows),
-            sum(one.micro_dollars is None for one in rows),
+            sum(spend.tokens for spend, _ in rows),
+            sum(spend.calls for spend, _ in rows),
+            math.fsum(spend.cpu_seconds for spend, _ in rows),
+            math.fsum(spend.wall_seconds for spend, _ in rows),
+            sum(dollars or 0 for _, dollars in rows),
+            sum(dollars is None for _, dollars in rows),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class ArmCost:
-    """What an arm resolved and what that cost.
-
-    Attributes:
-        candidates, resolved: verdicts (missing ones left out), and those that are resolved; of first repeats.
-        unpriced: candidates that tell no usage at all: their cost is unknown, not zero.
-        per_candidate: micro-dollars of producing each candidate, for the distribution.
-    """
-
-    arm: str
-    candidates: int
-    resolved: int
-    llm: Total
-    compute: Total
-    unpriced: int
-    per_candidate: tuple[int, ...] = field(default=(), repr=False)
-
-    @property
-    def rate(self) -> float | None:
-        """The resolve rate; None without verdicts."""
-        return self.resolved / self.candidates if self.candidates else None
-
-    @property
-    def dollars(self) -> float | None:
-        """Of producing and grading together; None while any part of it is unknown."""
-        unknown = self.unpriced or self.llm.unpriced or self.compute.unpriced or not (self.llm.rows + self.compute.rows)
-        return None if unknown else (self.llm.micro_dollars + self.compute.micro_dollars) / MICRO
-
-    def ratios(self) -> dict[str, float | None]:
-        """Resolved candidates per unit of what was spent on producing them, and per dollar of everything."""
-        return {
-            "resolved_per_dollar": _per(self.resolved, self.dollars),
-            "resolved_per_million_tokens": _per(self.resolved * MICRO, self.llm.tokens),
-            "resolved_per_wall_hour": _per(self.resolved * 3600, self.llm.wall_seconds),
-            "resolved_per_cpu_second": _per(self.resolved, self.llm.cpu_seconds + self.compute.cpu_seconds),
-            "dollars_per_resolved": _per(self.dollars, self.resolved),
-        }
-
-
-def _per(amount: float | None, unit: float | None) -> float | None:
-    return amount / unit if amount is not None and unit else None
-
-
-def by_arm(run: Run, table: PriceTable, at: date) -> list[ArmCost]:
-    """The costs of each arm, in the order of the plan. Raises as `entries`."""
-    found: dict[str, list[Entry]] = {arm: [] for arm in run.arms}
-    for entry in entries(run, table, at):
-        found[entry.arm].append(entry)
-    costs = []
-    for arm, mine in found.items():
-        first = [trial for trial in run.of(arm) if trial.repeat == 0 and trial.resolved is not None]
-        llm = [one for one in mine if one.kind is Kind.LLM]
-        costs.append(
-            ArmCost(
-                arm,
-                len(first),
-                sum(bool(trial.resolved) for trial in first),
-                Total.of(llm),
-                Total.of(one for one in mine if one.kind is Kind.COMPUTE),
-                sum(trial.llm is None for trial in run.of(arm) if trial.repeat == 0 and trial.patch_ref is not None),
-                tuple(one.micro_dollars or 0 for one in llm),
-            )
-        )
-    return costs

@@ -1,6 +1,7 @@
 """What things cost, by dated price lists.
 
-Money is whole micro-dollars; products are exact and rounded once, half to even.
+Money is whole micro-dollars. A product is exact (rational numbers, never floats) and rounded once per row, half to
+even; a total is the sum of its rows.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from parsimony.runs import Spend
 MICRO: Final = 1_000_000
 """Micro-dollars in a dollar; tokens that a price is for."""
 _HOUR_S: Final = 3600
+_GIB: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +27,11 @@ class ModelPrice:
     """What a model costs while a price holds.
 
     Attributes:
-        input, cached, output: dollars per million tokens, exact.
+        name: as predictions tell it; a provider may stand before it (`provider/model`).
+        input, cached, output: dollars per million tokens, exact. Cached tokens are not among the input tokens.
         valid_from, valid_until: first and last day; None = still valid.
-        file: where the price stands.
+        source: where the price is from.
+        file: where it stands.
     """
 
     name: str
@@ -37,6 +41,7 @@ class ModelPrice:
     valid_from: date
     valid_until: date | None = None
     aliases: tuple[str, ...] = ()
+    source: str = ""
     file: str = ""
 
     def holds(self, model: str, at: date) -> bool:
@@ -46,11 +51,19 @@ class ModelPrice:
 
 @dataclass(frozen=True, slots=True)
 class ComputePrice:
-    """What computing costs while a price holds: dollars per hour of a processor."""
+    """What computing costs while a price holds.
+
+    Attributes:
+        cpu_hour: dollars per hour of processor time.
+        gib_hour: dollars per GiB of memory and hour on the clock.
+        valid_from, valid_until, source, file: see `ModelPrice`.
+    """
 
     cpu_hour: Fraction
     valid_from: date
     valid_until: date | None = None
+    gib_hour: Fraction = Fraction(0)
+    source: str = ""
     file: str = ""
 
 
@@ -67,7 +80,7 @@ class PriceTable:
     files: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Two prices of one thing on one day are an error, not a choice."""
+        """Two prices of one thing on one day are an error, not a choice; so is a price that ends before it begins."""
         names = sorted({name for one in self.models for name in (one.name, *one.aliases)})
         for name in names:
             _check_apart(name, [one for one in self.models if name in {one.name, *one.aliases}])
@@ -83,14 +96,30 @@ class PriceTable:
             if one.holds(name, at):
                 return one
         known = [one for one in self.models if name in {one.name, *one.aliases}]
-        when = f"on {at}" + (f" (known from {known[0].valid_from} to {known[0].valid_until or 'now'})" if known else "")
-        file = self.files[-1] if self.files else None
-        mend = "add it to a price file with its dates, and name the file with --prices"
-        raise InputError(f"no price of the model {name!r} {when}", mend=mend, file=file, field="models")
+        raise self._no_price(f"the model {name!r}", at, known, "models")
 
     def processor(self, at: date) -> ComputePrice | None:
-        """The price of computing on a day; None where no file has one: computing is then counted in seconds only."""
-        return next((one for one in self.compute if _within(at, one.valid_from, one.valid_until)), None)
+        """The price of computing on a day; None where no file has one at all: it is then counted in seconds only.
+
+        Raises:
+            InputError: there are prices of computing, and none holds on that day.
+        """
+        if not self.compute:
+            return None
+        for one in self.compute:
+            if _within(at, one.valid_from, one.valid_until):
+                return one
+        raise self._no_price("computing", at, self.compute, "compute")
+
+    def _no_price(self, what: str, at: date, known: Sequence[ModelPrice | ComputePrice], field: str) -> InputError:
+        spans = "; ".join(f"from {one.valid_from} to {one.valid_until or 'now'}" for one in known)
+        file = known[-1].file if known else self.files[-1] if self.files else None
+        if file:
+            mend = f"add it with its dates to {file}, or to another file that you name with --prices"
+        else:
+            mend = "write a file like configs/prices/example.yaml with its price, and name it with --prices"
+        problem = f"no price of {what} on {at}" + (f" (there is one {spans})" if spans else "")
+        return InputError(problem, mend=mend, file=file or None, field=field)
 
     def merged(self, other: PriceTable) -> PriceTable:
         """Both tables as one. Raises InputError where they contradict each other."""
@@ -101,13 +130,14 @@ def price(spend: Spend, table: PriceTable, at: date) -> int:
     """What a candidate cost in micro-dollars: as told, else its tokens by the table.
 
     Raises:
-        InputError: it tells neither dollars nor a model, or the model has no price.
+        InputError: it tells neither dollars nor a model and its tokens, or the model has no price.
     """
     if spend.micro_dollars is not None:
         return spend.micro_dollars
-    if spend.model is None:
-        mend = "tell `usage.model` or `usage.dollars` with the prediction"
-        raise InputError("tells neither dollars nor a model, so that it cannot be priced", mend=mend, field="usage")
+    if spend.model is None or not spend.tokens:
+        lacking = "a model" if spend.model is None else "tokens"
+        mend = "tell `usage.dollars`, or `usage.model` and its tokens, with the prediction"
+        raise InputError(f"tells neither dollars nor {lacking}, so that it cannot be priced", mend=mend, field="usage")
     one = table.model(spend.model, at)
     # Dollars per million tokens are micro-dollars per token.
     exact = spend.input_tokens * one.input + spend.cached_tokens * one.cached + spend.output_tokens * one.output
@@ -115,11 +145,25 @@ def price(spend: Spend, table: PriceTable, at: date) -> int:
 
 
 def price_compute(spend: Spend, table: PriceTable, at: date) -> int | None:
-    """What a grading cost in micro-dollars: processor time by the table; None where there is no price."""
+    """What a grading cost in micro-dollars: its processor time, and its peak of memory for as long as it took.
+
+    The peak is what had to be reserved: an upper bound of what was used on average.
+
+    Returns:
+        None where computing has no price, or memory has one and the peak is not known.
+
+    Raises:
+        InputError: there are prices of computing, and none holds on that day.
+    """
     if spend.micro_dollars is not None:
         return spend.micro_dollars
     one = table.processor(at)
-    return None if one is None else round(Fraction(spend.cpu_seconds) * one.cpu_hour * MICRO / _HOUR_S)
+    if one is None or (one.gib_hour and spend.peak_memory_bytes is None):
+        return None
+    dollar_hours = Fraction(spend.cpu_seconds) * one.cpu_hour
+    if one.gib_hour:
+        dollar_hours += Fraction(spend.wall_seconds) * Fraction(spend.peak_memory_bytes or 0, _GIB) * one.gib_hour
+    return round(dollar_hours * MICRO / _HOUR_S)
 
 
 def _within(at: date, first: date, last: date | None) -> bool:
@@ -127,7 +171,12 @@ def _within(at: date, first: date, last: date | None) -> bool:
 
 
 def _check_apart(name: str, prices: Sequence[ModelPrice | ComputePrice]) -> None:
+    for one in prices:
+        if one.valid_until is not None and one.valid_until < one.valid_from:
+            problem = f"a price of {name} ends on {one.valid_until}, before it begins on {one.valid_from}"
+            raise InputError(problem, mend="swap the two dates, or correct one", file=one.file or None, field=name)
     for earlier, later in pairwise(sorted(prices, key=lambda one: one.valid_from)):
         if earlier.valid_until is None or later.valid_from <= earlier.valid_until:
             problem = f"{name} has two prices on {later.valid_from}"
-            raise InputError(problem, mend="give the earlier one a valid_until before it", file=later.file, field=name)
+            mend = "give the earlier one a valid_until before it"
+            raise InputError(problem, mend=mend, file=later.file or None, field=name)

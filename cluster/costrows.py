@@ -1,0 +1,48 @@
+"""The cost rows of a run's ledger, as `parsimony.cost_ledger` reckons with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from typing import Any
+
+from cluster.ledger import LedgerReader
+from cluster.rows import epoch
+from parsimony.cost_ledger.rows import CostRow, RowKind
+from parsimony.runs import Spend
+
+
+def cost_rows(reader: LedgerReader, peaks: Mapping[str, int | None]) -> list[CostRow]:
+    """All of them, in the order in which they were recorded.
+
+    A grading has the day on which it was executed, also where it decides a candidate that came later: that day it was
+    paid for.
+
+    Args:
+        peaks: peak of memory in bytes by execution key.
+    """
+    rows = list(reader.rows("cost"))
+    days = {row["execution_key"]: _day(row) for row in reversed(rows) if row["kind"] == RowKind.SPENT}
+    return [_row(row, peaks, days) for row in rows]
+
+
+def _row(row: Mapping[str, Any], peaks: Mapping[str, int | None], days: Mapping[str | None, date | None]) -> CostRow:
+    kind, key = RowKind(row["kind"]), row["execution_key"]
+    spend = Spend(
+        input_tokens=row["input_tokens"] or 0,
+        cached_tokens=row["cached_tokens"] or 0,
+        output_tokens=row["output_tokens"] or 0,
+        calls=row["calls"] or 0,
+        cpu_seconds=row["cpu_seconds"] or 0.0,
+        wall_seconds=row["wall_seconds"] or 0.0,
+        micro_dollars=row["micro_dollars"],
+        model=row["model"],
+        peak_memory_bytes=None if kind is RowKind.LLM else peaks.get(key),
+        day=_day(row) if kind is RowKind.LLM else days.get(key, _day(row)),
+    )
+    return CostRow(kind, row["task_id"], row["arm"], row["seed"], row["repeat"], key, spend)
+
+
+def _day(row: Mapping[str, Any]) -> date | None:
+    at = row["recorded_at"]
+    return None if at is None else datetime.fromtimestamp(epoch(at), UTC).date()
