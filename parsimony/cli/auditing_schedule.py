@@ -16,12 +16,20 @@ from rich.text import Text
 from cluster.auditing import now, stamp
 from cluster.rundir import write_atomically
 from cluster.yamlfile import parse_yaml, read_yaml
-from parsimony.audit import timers
-from parsimony.audit.cron import Cron
 from parsimony.audit.files import Audit
-from parsimony.audit.schedule import DEFAULT_GRACE, Schedule, State, read_duration, read_moment, write_duration
 from parsimony.cli import DONE, screen
 from parsimony.errors import InputError
+from parsimony.schedules import (
+    DEFAULT_GRACE,
+    TIMERS,
+    Cron,
+    Job,
+    Schedule,
+    State,
+    read_duration,
+    read_moment,
+    write_duration,
+)
 
 
 class ScheduleFile(BaseModel):
@@ -142,7 +150,7 @@ def schedule(folder: Path, given: Mapping[str, object], timer: str, *, as_json: 
         mend = "write one with `parsimony audit schedule DIR --tasks FILE --every 7d`"
         raise InputError("there is no schedule", mend=mend, file=str(path))
     standing = stand(folder, planned, now())
-    ready = getattr(timers, timer)(planned.schedule(), folder.resolve())
+    ready = TIMERS[timer](planned.schedule(), job(folder.resolve()))
     if as_json:
         screen.print_json({"schedule": planned.model_dump(), **standing.as_json(), timer: ready})
         return DONE
@@ -154,6 +162,12 @@ def schedule(folder: Path, given: Mapping[str, object], timer: str, *, as_json: 
     out.print()
     out.print(Text(ready.rstrip("\n")), soft_wrap=True)
     return DONE
+
+
+def job(folder: Path) -> Job:
+    """What a timer starts: an audit into this absolute folder, if one is due. The task file lies beside the folder."""
+    words = ("parsimony", "audit", "run", "--if-due", "--out", str(folder))
+    return Job("parsimony-audit", "Audit of tasks", words, folder.parent, "tasks")
 
 
 def due_line(standing: Stand) -> str:

@@ -13,7 +13,6 @@ from cluster.auditing import Audited, audit_tasks, now, stamp
 from cluster.dispatch import RunEnding
 from cluster.logs import configure_logs
 from parsimony.audit import Audit, Verdict, audit_file
-from parsimony.audit.schedule import State
 from parsimony.chain import Chain
 from parsimony.cli import DONE, NO, PARTIAL, auditing_screen, screen
 from parsimony.cli.auditing_schedule import ScheduleFile, audits, due_line, read_schedule, stand
@@ -21,6 +20,7 @@ from parsimony.cli.grading import OneOff
 from parsimony.cli.progress import make_observer
 from parsimony.errors import InputError
 from parsimony.reference import Reference
+from parsimony.schedules import State
 
 
 @dataclass(frozen=True, slots=True)

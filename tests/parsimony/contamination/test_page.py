@@ -1,4 +1,4 @@
-"""Pages of contamination for runs of every shape. That nothing in them is undefined is the template's own strictness."""
+"""Pages of contamination for runs of every shape. That nothing in them is undefined is what StrictUndefined sees to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When an audit is due, and the texts that start it."""
+"""When standing work is due, and the texts that start it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsimony.audit.cron import Cron
-from parsimony.audit.schedule import Schedule, State, read_duration, write_duration
-from parsimony.audit.timers import crontab, kubernetes, systemd
+from parsimony.cli.auditing_schedule import job
 from parsimony.errors import InputError
+from parsimony.schedules import Cron, Schedule, State, read_duration, write_duration
+from parsimony.schedules.timers import crontab, kubernetes, systemd
 
 
 def at(text: str) -> datetime:
@@ -105,7 +105,7 @@ WEEKLY, NIGHTLY = Schedule(every=timedelta(days=7)), Schedule(cron=Cron.parse("3
 
 
 def test_the_crontab_line_survives_blanks_and_percent_signs() -> None:
-    line = crontab(NIGHTLY, FOLDER)
+    line = crontab(NIGHTLY, job(FOLDER))
     assert line.startswith("30 3 * * 1 parsimony audit run --if-due --out ")
     assert line.count("\n") == 1
     command = line.removeprefix("30 3 * * 1 ").replace("\\%", "%")
@@ -113,20 +113,20 @@ def test_the_crontab_line_survives_blanks_and_percent_signs() -> None:
         ["sh", "-c", f'set -- {command}printf "%s\\n" "$@"'], capture_output=True, text=True, check=True
     )
     assert split.stdout.splitlines()[-1] == str(FOLDER)
-    assert crontab(WEEKLY, FOLDER).startswith("17 * * * * ")
+    assert crontab(WEEKLY, job(FOLDER)).startswith("17 * * * * ")
 
 
 def test_the_cronjob_is_yaml_that_names_the_folder() -> None:
-    job = yaml.safe_load(kubernetes(NIGHTLY, Path('/srv/"x"/tasks.audit')))
-    assert job["spec"]["schedule"] == "30 3 * * 1"
-    container = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]
+    made = yaml.safe_load(kubernetes(NIGHTLY, job(Path('/srv/"x"/tasks.audit'))))
+    assert made["spec"]["schedule"] == "30 3 * * 1"
+    container = made["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]
     assert container["args"] == ["audit", "run", "--if-due", "--out", '/srv/"x"/tasks.audit']
     assert container["volumeMounts"][0]["mountPath"] == '/srv/"x"'
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
 def test_systemd_reads_its_units(tmp_path: Path) -> None:
-    service, timer = systemd(WEEKLY, FOLDER).split("# parsimony-audit.timer\n")
+    service, timer = systemd(WEEKLY, job(FOLDER)).split("# parsimony-audit.timer\n")
     (tmp_path / "parsimony-audit.service").write_text(service)
     (tmp_path / "parsimony-audit.timer").write_text(timer)
     command = ["systemd-analyze", "verify", str(tmp_path / "parsimony-audit.timer")]
@@ -135,7 +135,7 @@ def test_systemd_reads_its_units(tmp_path: Path) -> None:
 
 
 def test_systemd_units_hold_the_command() -> None:
-    text = systemd(WEEKLY, FOLDER)
+    text = systemd(WEEKLY, job(FOLDER))
     assert "ExecStart=/bin/sh -c " in text
     assert "100%%" in text
     assert "Persistent=true" in text

@@ -1,4 +1,4 @@
-"""When an audit is due: an interval or times of a crontab, with a grace after which it is overdue."""
+"""When standing work is due: an interval or times of a crontab, with a grace after which it is overdue."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from parsimony.audit.cron import Cron
 from parsimony.errors import InputError
+from parsimony.schedules.cron import Cron
 
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 DEFAULT_GRACE: Final = timedelta(days=1)
 
 
 class State(StrEnum):
-    """How an audit stands."""
+    """How the work stands."""
 
     CURRENT = "current"
     DUE = "due"
@@ -28,7 +28,7 @@ class Schedule:
     """Either an interval or times.
 
     Attributes:
-        grace: how late an audit may be before it is overdue.
+        grace: how late the work may be before it is overdue.
     """
 
     every: timedelta | None = None
@@ -41,10 +41,10 @@ class Schedule:
             raise InputError("needs an interval or times of a crontab, and not both", mend=mend, field="every")
 
     def due(self, last: datetime | None, since: datetime) -> datetime:
-        """When the next audit is due.
+        """When the work is due next.
 
         Args:
-            last: start of the newest finished audit; None when there is none: then it is due since the schedule was
+            last: start of the newest finished one; None when there is none: then it is due since the schedule was
                 made.
             since: when the schedule was made.
         """
@@ -56,7 +56,7 @@ class Schedule:
         return self.cron.after(last)
 
     def state(self, last: datetime | None, since: datetime, now: datetime) -> State:
-        """How an audit stands at `now`."""
+        """How the work stands at `now`."""
         due = self.due(last, since)
         if now < due:
             return State.CURRENT
@@ -97,5 +97,5 @@ def write_duration(value: timedelta) -> str:
 
 
 def read_moment(text: str) -> datetime:
-    """A moment as audits write it; UTC."""
+    """A moment as ISO 8601, with a zone; UTC."""
     return datetime.fromisoformat(text).astimezone(UTC)
