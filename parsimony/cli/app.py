@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from parsimony import __version__
-from parsimony.cli import auditing, commands_footprint, commands_measures, contamination, published, sets
+from parsimony.cli import (
+    auditing,
+    commands_footprint,
+    commands_measures,
+    commands_tasks,
+    contamination,
+    published,
+    sets,
+)
 from parsimony.cli.ledgerfile import DEFAULT_LEDGER, DEFAULT_MODELS, Ledger, Models
 from parsimony.cli.options import (
     Address,
@@ -209,6 +217,7 @@ def export(
 
 commands_measures.register(app)
 commands_footprint.register(app)
+commands_tasks.register(app)
 app.add_typer(sets.app, name="sets")
 app.add_typer(contamination.app, name="contamination")
 app.add_typer(auditing.app, name="audit")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
+
+from parsimony.errors import InputError
 
 WIDTH = 100
 
@@ -51,6 +54,18 @@ def print_json(value: Any) -> None:
     """JSON on stdout, for machines."""
     json.dump(value, sys.stdout, indent=2, ensure_ascii=True)
     sys.stdout.write("\n")
+
+
+def writable(path: Path) -> Path:
+    """A path that a file can be written to.
+
+    Raises:
+        InputError: it is a folder, or in none.
+    """
+    if path.is_dir() or not path.parent.is_dir():
+        problem = "is a folder" if path.is_dir() else "is in a folder that is not there"
+        raise InputError(problem, mend="name a file in a folder that is there", file=str(path))
+    return path
 
 
 def percent(rate: float | None) -> str:
