@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from parsimony.errors import InputError
 from parsimony.horizon.logistic import Fits, fit
@@ -295,7 +296,7 @@ def horizons(fits: Fits, chance: float) -> Floats:
 
 def _chances(fits: Fits, log_minutes: Floats) -> Floats:
     logits = fits.intercepts[:, None] + fits.slopes[:, None] * log_minutes
-    chances: Floats = 0.5 * (1 + np.tanh(logits / 2))
+    chances: Floats = expit(logits)
     return chances
 
 

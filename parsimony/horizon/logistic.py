@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 Floats = NDArray[np.float64]
 
@@ -70,8 +71,6 @@ def _fit(x: Floats, successes: Floats, totals: Floats, regularization: float) ->
         step, gain = _newton_step(found, centred, successes, totals, regularization)
         # Where the objective is so flat that no step can be told from rounding, the loss says that it is the end.
         converged = np.all(np.abs(step) <= _TOLERANCE * (1 + np.abs(found)), axis=0) | (gain <= _ROUNDING * loss)
-        if converged.all():
-            break
         size = np.ones(len(rate))
         for _ in range(_HALVINGS):
             tried = _loss(found + size * step, centred, successes, totals, regularization)
@@ -80,13 +79,16 @@ def _fit(x: Floats, successes: Floats, totals: Floats, regularization: float) ->
                 break
             size[worse] /= 2
         found, loss = found + size * step, tried
+        if converged.all():
+            break
     return Fits(found[0] - found[1] * middle, found[1], converged)
 
 
 def _loss(found: Floats, x: Floats, successes: Floats, totals: Floats, regularization: float) -> Floats:
     """The objective of each set, (sets,)."""
     logits = found[0][:, None] + found[1][:, None] * x
-    losses: Floats = (totals * np.logaddexp(0.0, logits) - successes * logits).sum(axis=1)
+    # Successes and failures apart: their difference would lose what is left near a perfect fit.
+    losses = (successes * np.logaddexp(0.0, -logits) + (totals - successes) * np.logaddexp(0.0, logits)).sum(axis=1)
     penalised: Floats = losses + regularization / 2 * found[1] ** 2
     return penalised
 
@@ -96,9 +98,9 @@ def _newton_step(
 ) -> tuple[Floats, Floats]:
     """Minus the inverse Hessian times the gradient, (2, sets), and what it gains on a parabola, (sets,)."""
     logits = found[0][:, None] + found[1][:, None] * x
-    chance = 0.5 * (1 + np.tanh(logits / 2))
-    excess = totals * chance - successes
-    curve = totals * chance * (1 - chance)
+    chance, other = expit(logits), expit(-logits)
+    excess = (totals - successes) * chance - successes * other
+    curve = totals * chance * other
     down, right = excess.sum(axis=1), excess @ x + regularization * found[1]
     a, b, c = curve.sum(axis=1), curve @ x, curve @ x**2 + regularization
     determinant = np.maximum(a * c - b * b, np.finfo(np.float64).tiny)

@@ -110,7 +110,7 @@ def test_where_there_is_no_horizon_it_says_why(scores: list[list[float]], state:
     found = estimate(tasks(scores))
     assert found.state is state
     assert says in found.reason
-    assert found.h50 is found.h80 is found.interval50 is found.curve is None
+    assert (found.h50, found.h80, found.interval50, found.curve) == (None,) * 4
     assert found.bins
 
 
@@ -171,23 +171,22 @@ def test_order_plays_no_part(seed: int, shuffled: random.Random) -> None:
     assert estimate(other, Options(draws=50)) == estimate(some, Options(draws=50))
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.data())
-def test_one_more_success_at_a_long_task_never_shortens_the_horizon(seed: int, data: st.DataObject) -> None:
-    """Beyond the horizon, that is: a success at a short task can steepen the line and so shorten it."""
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000))
+def test_one_more_success_at_the_horizon_makes_it_longer(seed: int) -> None:
+    """At the horizon, that is: a success at a much shorter task can steepen the line and so shorten it."""
     some = drawn_tasks(20, 25, seed)
     before = estimate(some, PLAIN)
-    if before.h50 is None:
-        return
-    failed = [i for i, task in enumerate(some) if min(task.scores) < 1 and task.minutes > before.h50]
-    if not failed:
-        return
-    place = data.draw(st.sampled_from(failed))
+    assert before.h50 is not None
+    log_h50 = math.log2(before.h50)
+    failed = [i for i, task in enumerate(some) if min(task.scores) < 1]
+    place = min(failed, key=lambda i: abs(math.log2(some[i].minutes) - log_h50))
     scores = sorted(some[place].scores)
     better = [*some]
     better[place] = TimedTask(some[place].task_id, some[place].minutes, some[place].family, (1.0, *scores[1:]))
     after = estimate(better, PLAIN)
-    assert after.h50 is None or after.h50 >= before.h50 * (1 - 1e-9)
+    assert after.h50 is not None
+    assert after.h50 > before.h50
 
 
 @settings(max_examples=25, deadline=None)
