@@ -13,8 +13,10 @@ from parsimony.cli import (
     commands_footprint,
     commands_measures,
     commands_tasks,
+    commands_value,
     contamination,
     published,
+    refresh,
     sets,
 )
 from parsimony.cli.ledgerfile import DEFAULT_LEDGER, DEFAULT_MODELS, Ledger, Models
@@ -218,9 +220,11 @@ def export(
 commands_measures.register(app)
 commands_footprint.register(app)
 commands_tasks.register(app)
+commands_value.register(app)
 app.add_typer(sets.app, name="sets")
 app.add_typer(contamination.app, name="contamination")
 app.add_typer(auditing.app, name="audit")
+app.add_typer(refresh.app, name="refresh")
 
 
 @app.command()
