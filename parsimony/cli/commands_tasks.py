@@ -54,6 +54,51 @@ def horizon(
     raise typer.Exit(horizons.run(request, page, as_json=json))
 
 
+class RespondentKind(StrEnum):
+    """What a row of the response matrix is."""
+
+    arm = "arm"
+    arm_seed = "arm-seed"
+
+
+def difficulty(
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="[RUN]...", help="Folders of runs, taken together.")
+    ] = None,
+    *,
+    responses: Annotated[
+        list[Path] | None,
+        typer.Option("--responses", metavar="FILE", help="CSV, JSONL of respondent, task_id, successes, trials."),
+    ] = None,
+    respondent: Annotated[
+        RespondentKind, typer.Option("--respondent", help="An arm with all its seeds, or each seed of an arm.")
+    ] = RespondentKind.arm,
+    band: Annotated[str, typer.Option("--band", metavar="LOW:HIGH", help="Pass rates of mid-range tasks.")] = "0.3:0.7",
+    under_test: Annotated[
+        list[str] | None,
+        typer.Option("--under-test", metavar="ARM", help="Ranked, but no history; may be repeated."),
+    ] = None,
+    draws: Annotated[int, typer.Option("--draws", help="Draws of tasks, for rank intervals; 0 = none.")] = 1000,
+    seed: Annotated[int, typer.Option("--seed", help="Of the draws.")] = 0,
+    write_set: Annotated[
+        Path | None, typer.Option("--write-set", metavar="FILE", help="Write the ids of mid-range tasks, one a line.")
+    ] = None,
+    page: Page = None,
+    json: Json = False,
+) -> None:
+    """How hard tasks are, how much each tells, and whether a mid-range set ranks as all of them do.
+
+    Exit status: 0 done; 1 no task is mid-range; 3 a row was rejected, verdicts are missing, or the fit did not converge.
+    """
+    from parsimony.cli import difficulties
+
+    request = difficulties.Request(
+        tuple(runs or ()), tuple(responses or ()), respondent.value, band, tuple(under_test or ()), draws, seed
+    )
+    raise typer.Exit(difficulties.run(request, difficulties.Output(write_set, page, json)))
+
+
 def register(app: typer.Typer) -> None:
     """Add these commands."""
+    app.command()(difficulty)
     app.command()(horizon)
