@@ -12,7 +12,7 @@ from pathlib import Path
 from parsimony.chain import Entry
 from parsimony.records import ABComparison
 from parsimony.sets.generalization import NO_LEDGER, Decision, may_generalize, models_of, of_run, refused
-from parsimony.sets.model import Member, SourceKind, TaskSet, fingerprint, status_of
+from parsimony.sets.model import Member, SourceKind, TaskSet, fingerprint, parse_name, status_of
 from parsimony.sets.state import State
 from parsimony.sets.store import SetStore
 
@@ -43,6 +43,7 @@ __all__ = [
     "may_generalize",
     "models_of",
     "of_run",
+    "parse_name",
     "record_comparison",
     "refused",
     "status_of",

@@ -21,20 +21,30 @@ def may_join(state: State, one: TaskSet, members: Sequence[Member]) -> None:
     Raises:
         InputError: one may not; names the first, and how many others.
     """
+    problems = [f"{task!r} {problem}" for task, problem in refusals(state, one, members).items()]
+    if problems:
+        more = f" (and {len(problems) - 1} more tasks)" if len(problems) > 1 else ""
+        raise InputError(problems[0] + more, mend="leave them out", field="tasks")
+
+
+def refusals(state: State, one: TaskSet, members: Sequence[Member]) -> dict[str, str]:
+    """Which tasks may not be assigned to a set, each with the reason as a clause.
+
+    Raises:
+        InputError: the set as it is described may hold no task at all.
+    """
     cutoff = parse_cutoff(one.cutoff)
-    if one.role is Role.HOLDOUT_LIVE:
+    held_out = one.role is Role.HOLDOUT_LIVE
+    if held_out:
         _may_hold_out(one)
-    problems = []
+    problems = {}
     for member in members:
-        held_out = one.role is Role.HOLDOUT_LIVE
         problem = (_burned(state, member) if held_out else None) or _joins(state, one, member)
         if problem is None and held_out:
             problem = _is_new(state, one, member, None if cutoff is None else Cutoff("", cutoff, "given"))
         if problem is not None:
-            problems.append(f"{member.task_id!r} {problem}")
-    if problems:
-        more = f" (and {len(problems) - 1} more tasks)" if len(problems) > 1 else ""
-        raise InputError(problems[0] + more, mend="leave them out", field="tasks")
+            problems[member.task_id] = problem
+    return problems
 
 
 def _may_hold_out(one: TaskSet) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,7 +12,8 @@ from parsimony.chain import Chain, Entry
 from parsimony.errors import InputError, LedgerCorrupt
 from parsimony.records import ABComparison, Role
 from parsimony.sets import state as kinds
-from parsimony.sets.model import Member, claims
+from parsimony.sets.model import Member, TaskSet, claims
+from parsimony.sets.rules import refusals
 from parsimony.sets.state import VERDICTS, Compared, State, check_ground, used_with
 from parsimony.tasks import Task
 
@@ -57,6 +59,14 @@ class SetStore:
                 raise LedgerCorrupt(f"{self.chain.path}:{entry.number}: breaks a rule ({error}); {mend}") from None
             self._folded += 1
 
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the ledger, with all entries of others read: what is asked of the state inside still holds when the
+        operations that follow from it are appended."""
+        with self.chain.writing():
+            self._catch_up()
+            yield
+
     def _commit(self, kind: str, data: Mapping[str, Any]) -> Entry:
         """Append an entry that keeps the rules. With the lock held by the caller or not."""
         with self.chain.writing():
@@ -96,6 +106,29 @@ class SetStore:
                 "ignored_claims": claims(tasks),
             }
             return self._commit(kinds.ROTATED, data)
+
+    def admit(self, name: str, tasks: Sequence[Task], reason: str, *, cutoff: str | None = None) -> Entry:
+        """Assign more tasks to a set; those that are in it stay.
+
+        Args:
+            cutoff: the set's new cutoff; None keeps the one it has.
+        """
+        with self.chain.writing():
+            self._catch_up()
+            one = self.state.named(name)
+            members = [*self.state.active(one), *(Member.of(task) for task in tasks)]
+            data = {
+                "set": name,
+                "members": [member.to_json() for member in members],
+                "cutoff": one.cutoff if cutoff is None else cutoff,
+                "reason": reason,
+                "ignored_claims": claims(tasks),
+            }
+            return self._commit(kinds.ROTATED, data)
+
+    def refusals(self, one: TaskSet, tasks: Iterable[Task]) -> dict[str, str]:
+        """Which tasks may not be assigned to a set (in the store, or only described), each with the reason."""
+        return refusals(self.state, one, [Member.of(task) for task in tasks])
 
     def retire(self, name: str, tasks: Sequence[str], reason: str) -> Entry:
         """Take tasks out of a set. A task that left a holdout comes back to none."""
