@@ -100,7 +100,7 @@ def headline(found: Appraisal) -> str:
         return f"Verdicts are missing: what follows are bounds of what was earned of {told(available)}."
     text = f"{best.arm} earns {told(best.whole.mean[0])} of {told(available)}, {share(best.whole.rate)}"
     if best.per_dollar is not None:
-        text += f", and {per_dollar(best)} dollars for each that it costs"
+        text += f": ${per_dollar(best)} for each dollar that it costs"
     return text + "."
 
 
