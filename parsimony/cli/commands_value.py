@@ -66,7 +66,30 @@ def medals(
     raise typer.Exit(work.run(scores, leaderboards, everything=everything, as_json=json))
 
 
+def matrix(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="YAML or JSONL of runs and of published numbers."),
+    ],
+    *,
+    prices: Prices = None,
+    as_of: AsOf = None,
+    page: Page = None,
+    json: Json = False,
+) -> None:
+    """Models × benchmarks × scaffolds and what a task costs: who is worth its price, and what a scaffold changes.
+
+    Exit status: 0 done; 2 the file cannot be read; 3 a row was rejected, or verdicts or costs are missing.
+    """
+    from parsimony.cli import matrix as work
+    from parsimony.cli.costs import parse_day
+
+    request = work.Request(file, tuple(prices or ()), parse_day(as_of))
+    raise typer.Exit(work.run(request, page, as_json=json))
+
+
 def register(app: typer.Typer) -> None:
     """Add these commands."""
     app.command()(value)
     app.command()(medals)
+    app.command()(matrix)
