@@ -9,7 +9,7 @@ from parsimony.canonical import digest_bytes, digest_json
 from parsimony.execution import Limits
 from parsimony.tasks.model import Task
 
-RUNNER_VERSION: Final = "2"
+RUNNER_VERSION: Final = "3"
 """Goes into every execution key: raised whenever the same inputs may give another execution."""
 
 

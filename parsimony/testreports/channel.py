@@ -21,6 +21,7 @@ LEFT_OUT: Final = {
     "inside": "was opened from inside another session",
     "orphan": "was opened by a process that had cut itself loose from the test command",
 }
+OPENED: Final = "opened"
 PASSES: Final = (TestStatus.PASSED, TestStatus.XFAIL, TestStatus.XPASS)
 
 Json: TypeAlias = dict[str, object]
@@ -59,7 +60,10 @@ def read(
     for text in _texts(record.get("findings")):
         verdicts.forged(text)
     reader = _Reader(canaries, verdicts)
-    for number, session in enumerate(_objects(record.get("sessions")), 1):
+    sessions = _objects(record.get("sessions"))
+    for text in _usurped(sessions):
+        verdicts.forged(text)
+    for number, session in enumerate(sessions, 1):
         files = _object(session.get("files"))
         findings = Findings(files, _text(command.get("directory")), candidate_files, added_files)
         reader.session(number, session, command, findings)
@@ -86,7 +90,7 @@ class _Reader:
 
     def session(self, number: int, session: Json, command: Json, findings: Findings) -> None:
         """Read one session."""
-        events = _objects(session.get("events"))
+        events = _told(session)
         name = f"session {number}"
         relation = session.get("relation")
         if isinstance(relation, str) and relation in LEFT_OUT:
@@ -148,6 +152,8 @@ class _Reader:
         # A session without a success (a file that could not be loaded, a helper that holds no test) proves nothing that
         # a canary could disprove.
         shows = any(result.status in PASSES for result in run.results.values())
+        if shows and not run.looked_around:
+            self._verdicts.forged(f"{name}: whoever reported never said what was loaded, as a reporter does")
         if run.finish is None:
             return
         if shows and (not run.passing_canaries or not run.failing_canaries):
@@ -171,6 +177,7 @@ class _Run:
         unfinished_runs: how many runs before the last one did not say that they were finished.
         open_tests: ids of tests that were started and have no result.
         finish: the last event, if it is the word that the session is finished.
+        looked_around: it was said what was loaded when the first run began.
         odd: what no reporter would send.
     """
 
@@ -184,6 +191,7 @@ class _Run:
         self.miscounted: list[str] = []
         self.unfinished_runs = 0
         self.finish: Json | None = None
+        self.looked_around = False
         self.odd: list[str] = []
         self.troubles: list[str] = []
         self._open: dict[str, int] = {}
@@ -218,7 +226,9 @@ class _Run:
             if told != (self.started, self.finished):
                 text = f"{self.started} tests started, {self.finished} finished; told were {told[0]} and {told[1]}"
                 self.miscounted.append(text)
-        elif kind not in ("session", "loaded"):
+        elif kind == "loaded":
+            self.looked_around |= event.get("when") == "start"
+        elif kind != "session":
             self.odd.append(f"an event of the unknown kind {str(kind)[:40]!r}")
 
     def _result(self, test_id: str, event: Json) -> None:
@@ -237,6 +247,22 @@ class _Run:
             self.failing_canaries.append(result.status)
         else:
             add(self.results, test_id, result)
+
+
+def _told(session: Json) -> list[Json]:
+    return [event for event in _objects(session.get("events")) if event.get("event") != OPENED]
+
+
+def _usurped(sessions: Iterable[Json]) -> list[str]:
+    # A process that was started to run tests opens its session before any code of the project, and its reporter
+    # speaks there. Where it never did, and somebody inside of that process spoke over another connection, that was no
+    # reporter.
+    silent = {session.get("pid") for session in sessions if session.get("events") and not _told(session)}
+    return [
+        f"session {number} was opened in the place of the reporter's own, which was silent"
+        for number, session in enumerate(sessions, 1)
+        if session.get("relation") == "inside" and session.get("inside") in silent and _told(session)
+    ]
 
 
 def _note_witness(witness: Json, verdicts: Verdicts) -> None:

@@ -26,7 +26,8 @@ class Session:
         relation: where that process stands: "command" (the test command or a child of it), "inside" (it is, or descends
             from, a process that already has a session), "orphan" (its parents are gone), "unknown".
         inside: pid of the session that it is inside of.
-        events: JSON texts (bytes) in order; loaded: those of the kind `loaded`, as dictionaries.
+        events: JSON texts (bytes) in order; loaded: those of the kind `loaded`, as dictionaries; first: the first one
+            that says more than that the session was opened.
         bad_frames: lines that were not signed events in sequence.
         connected_at: epoch seconds.
     """
@@ -86,7 +87,7 @@ class Session:
         except (ValueError, RecursionError):
             event = None
         event = event if isinstance(event, dict) else {}
-        if self.first is None:
+        if self.first is None and event.get("event") != "opened":
             self.first = event
         if event.get("event") == "loaded":
             self.loaded.append(event)
@@ -178,6 +179,9 @@ class Server:
         return Session(link, key, pid, uid, relation, inside)
 
     def _relation(self, pid, command):
+        for session in self.sessions:  # who said something before this one connected has said it by now
+            if not session.events:
+                self.drain(session)
         speaking = {session.pid for session in self.sessions if session.events}
         if pid in speaking:
             return "inside", pid

@@ -81,3 +81,13 @@ def test_attack(bench, path):
         assert re.search(fields["Notes"], "\n".join(report.notes)), (report, outcome.output)
     unknown = outcome.read(candidate_files=None)
     assert unknown.problems or not both
+
+
+def test_a_project_that_is_the_runner_cannot_speak_for_it(bench):
+    """A fix of pytest itself: no plugin of ours is loaded before the candidate's code runs, but the session stands."""
+    forgery = (Path(__file__).parent / "attacks" / "forge_second_session.py").read_text()
+    bench.write(BASE | {"pytest/__init__.py": "", "pytest/__main__.py": forgery})
+    report = bench.run(COMMANDS["pytest"], candidate_files={"pytest/__main__.py"}).report
+    assert report.tests == {}
+    assert any("in the place of the reporter's own" in problem for problem in report.problems), report
+    assert report.tampered

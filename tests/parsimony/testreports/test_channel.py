@@ -20,7 +20,7 @@ CANARY_EVENTS = [("t.py::test_cpass", "passed"), ("t.py::test_cfail", "failed")]
 
 
 def events(results=(("t.py::test_a", "passed"),), canaries=CANARY_EVENTS, finish=True, **counts):
-    told = [{"event": "session", "framework": "pytest"}]
+    told = [{"event": "session", "framework": "pytest"}, {"event": "loaded", "when": "start"}]
     for test_id, status in (*results, *canaries):
         told += [
             {"event": "start", "id": test_id},
@@ -119,6 +119,37 @@ def test_sessions_of_somebody_else_are_left_out(relation):
     alone = read(written(session(*events(), relation=relation)))
     assert alone.tests == {}
     assert alone.problems == ("no test runner reported anything",)
+
+
+OPENED = {"event": "opened"}
+
+
+def test_a_session_that_was_opened_early_reads_as_any_other():
+    report = read(written(session(OPENED, *events())))
+    assert set(report.tests) == {"t.py::test_a"}
+    assert report.problems == report.notes == ()
+
+
+def test_a_process_that_was_to_run_tests_and_ran_none_is_no_session():
+    report = read(written(session(OPENED), session(*events(), pid=2)))
+    assert set(report.tests) == {"t.py::test_a"}
+    assert report.problems == report.notes == ()
+
+
+def test_who_speaks_in_the_place_of_the_reporter_is_a_forger():
+    report = read(written(session(OPENED), session(*events(), relation="inside", inside=1)))
+    assert report.tests == {}
+    assert report.tampered
+    assert any("in the place of the reporter's own" in problem for problem in report.problems)
+
+
+def test_who_never_looked_around_is_no_reporter():
+    told = [event for event in events() if event["event"] != "loaded"]
+    report = read(written(session(OPENED, *told)))
+    assert report.tampered
+    assert any("never said what was loaded" in problem for problem in report.problems)
+    failed = [event for event in events([("a", "failed")]) if event["event"] != "loaded"]
+    assert not read(written(session(*failed))).tampered, "nothing to gain"
 
 
 def test_without_a_key_the_signature_is_not_asked_for():

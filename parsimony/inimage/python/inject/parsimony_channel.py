@@ -29,14 +29,14 @@ class Client:
     Attributes:
         canaries: {"pass": name, "fail": name}.
         tree: the work tree, an absolute path, or "".
-        startup: see `_started_from`.
+        startup: see `_started_from`; None until a runner asks for the session.
         send: takes one event, a dictionary of JSON values. `wait=True`: it may go out together with the next one.
             Never raises: once the witness is gone, events are dropped.
     """
 
     def __init__(self, canaries, tree, send):
         self.canaries, self.tree, self.send = canaries, tree, send
-        self.startup = _started_from(tree) if tree else []
+        self.startup = None
 
 
 def session():
@@ -44,6 +44,26 @@ def session():
 
     All runs of a process share one session: a second connection would look like somebody else's.
     """
+    client = _session()
+    if client is not None and client.startup is None:
+        client.startup = _started_from(client.tree) if client.tree else []
+    return client
+
+
+def open_early(loaded):
+    """Open the session of a process that was started to run tests, and say so: from now on no other connection of this
+    process, or of one that it starts, is taken for a session.
+
+    Args:
+        loaded: names of the modules that were loaded for this, none of them from the work tree.
+    """
+    OPEN["loaded"] = loaded
+    client = _session()
+    if client is not None:
+        client.send({"event": "opened"})
+
+
+def _session():
     path = os.environ.get("PARSIMONY_CHANNEL")
     if OPEN.get("pid") != os.getpid() and path is not None:
         OPEN.update(pid=os.getpid(), client=connect(path))
@@ -130,7 +150,7 @@ def _started_from(tree):
     for entry in sys.path:
         entry = os.path.realpath(entry or os.curdir)
         if os.path.join(entry, "").startswith(folder):
-            for name in _names_in(entry) & sys.modules.keys():
+            for name in (_names_in(entry) & sys.modules.keys()) - OPEN.get("loaded", set()):
                 standard = _file_of(library, name) is not None
                 if standard or not main.startswith(folder):
                     found.setdefault(name, (_file_of(entry, name), standard))

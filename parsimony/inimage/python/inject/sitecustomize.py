@@ -1,7 +1,9 @@
 """Start-up module of every Python process below the witness: makes test runners report, and is nothing to all others.
 
 It stands in for the `sitecustomize` that it shadows, runs that one unless it lies in the work tree, and waits for the
-import of `unittest` or of pytest. Valid syntax on Python 2 as well, where it only does the first of these.
+import of `unittest` or of pytest. A process that was started to run tests opens its session here and now, before there
+is any code of the project that could open one in its place. Valid syntax on Python 2 as well, where it only does the
+first of these.
 """
 
 import os
@@ -9,6 +11,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.environ.get("PARSIMONY_TREE")
+TEST_MODULES = ("pytest", "py.test", "unittest")
+TEST_SCRIPTS = ("pytest", "py.test", "runtests.py")
 
 
 def in_tree(path):
@@ -16,23 +20,71 @@ def in_tree(path):
     return bool(TREE) and (os.path.realpath(path) + os.sep).startswith(os.path.realpath(TREE) + os.sep)
 
 
-def run_shadowed():
-    """Import the `sitecustomize` that would have been imported without us."""
-    passed = [os.path.abspath(entry) == HERE or in_tree(entry) for entry in sys.path]
+def hide_tree():
+    """Take our folder and those of the work tree off the path. Returns what `unhide` needs."""
+    passed = [os.path.abspath(entry) == HERE or in_tree(entry or os.curdir) for entry in sys.path]
     hidden = [(index, entry) for index, entry in enumerate(sys.path) if passed[index]]
-    ours = sys.modules.pop("sitecustomize", None)
     for _, entry in hidden:
         sys.path.remove(entry)
+    return hidden
+
+
+def unhide(hidden):
+    """Put back what `hide_tree` took away."""
+    for index, entry in hidden:
+        sys.path.insert(index, entry)
+
+
+def run_shadowed():
+    """Import the `sitecustomize` that would have been imported without us."""
+    ours = sys.modules.pop("sitecustomize", None)
+    hidden = hide_tree()
     try:
         import sitecustomize  # noqa: F401
     except ImportError as error:
         if "sitecustomize" not in str(error):
             raise
     finally:
-        for index, entry in hidden:
-            sys.path.insert(index, entry)
+        unhide(hidden)
         if ours is not None:
             sys.modules.setdefault("sitecustomize", ours)
+
+
+def command_line():
+    """The arguments of this process, the interpreter's own included; `sys.argv` does not stand yet."""
+    try:
+        with open("/proc/self/cmdline", "rb") as file:
+            return file.read().decode("utf-8", "replace").split("\0")[:-1]
+    except OSError:
+        return []
+
+
+def runs_tests(arguments):
+    """A command line of Python that runs tests in this very process: `-m pytest`, `-m unittest`, the script `pytest`,
+    `manage.py test`, `runtests.py`. Whatever else runs tests opens its session when the runner is imported."""
+    rest = iter(arguments[1:])
+    for argument in rest:
+        if argument in ("-W", "-X", "--check-hash-based-pycs"):
+            next(rest, None)
+        elif argument.startswith("-") and argument[-1:] == "m" and not argument.startswith("--"):
+            return next(rest, "") in TEST_MODULES
+        elif argument.startswith("-m"):
+            return argument[2:] in TEST_MODULES
+        elif argument == "-" or argument.startswith("-c") or argument[:1] != "-":
+            script = os.path.basename(argument)
+            return script in TEST_SCRIPTS or (script == "manage.py" and next(rest, "") == "test")
+    return False
+
+
+def open_session():
+    """Open the session of this process with nothing but the interpreter's own modules."""
+    before = set(sys.modules)
+    hidden = hide_tree()
+    try:
+        import parsimony_channel
+    finally:
+        unhide(hidden)
+    parsimony_channel.open_early(set(sys.modules) - before)
 
 
 def start_pytest():
@@ -123,4 +175,6 @@ class Finder(object):
 
 if sys.version_info >= (3, 6):
     sys.meta_path.insert(0, Finder())
+    if "PARSIMONY_CHANNEL" in os.environ and runs_tests(command_line()):
+        open_session()
 run_shadowed()
