@@ -156,8 +156,11 @@ class _Refresh:
     after: Callable[[Step], None]
 
     def run(self) -> Refreshed:
+        check_ledger(self.plan, self.rows)
         finished = self._finish()
         history = History.of(self.store.chain, self.plan.live.name)
+        if history.holds(self.now.isoformat(timespec="microseconds")):
+            raise InputError("is the moment of an earlier refresh", mend="refresh again", field="now")
         stored = self.rows.read(history.digests)
         added = history.added
         desk = Desk(
@@ -271,6 +274,15 @@ def read_rows(plan: Plan) -> tuple[SetStore, History, RowStore]:
         LedgerError: one of them was changed by hand, or there is no ledger and rows are there.
     """
     store, rows = SetStore.open(plan.ledger), RowStore(plan.folder)
-    if not plan.ledger.exists() and rows.month_files():
-        raise LedgerError(f"{plan.ledger}: there is no ledger, and {plan.folder} holds rows; name it with --ledger")
+    check_ledger(plan, rows)
     return store, History.of(store.chain, plan.live.name), rows
+
+
+def check_ledger(plan: Plan, rows: RowStore) -> None:
+    """Rows without the ledger that they came in with are no store.
+
+    Raises:
+        LedgerError: so it is.
+    """
+    if not plan.ledger.exists() and rows.month_files() and not rows.pending.exists():
+        raise LedgerError(f"{plan.ledger}: there is no ledger, and {plan.folder} holds rows; name it with --ledger")

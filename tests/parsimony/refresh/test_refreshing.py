@@ -11,7 +11,7 @@ import pytest
 
 from parsimony.chain import Chain
 from parsimony.contamination import Cutoff, Moment
-from parsimony.errors import InputError, LedgerCorrupt, LedgerLocked, TemporaryError
+from parsimony.errors import InputError, LedgerCorrupt, LedgerError, LedgerLocked, TemporaryError
 from parsimony.records import ContaminationStatus, Role
 from parsimony.refresh import (
     REFRESHED,
@@ -331,6 +331,17 @@ def test_rows_that_were_touched_are_found(place: Place) -> None:
                 look()
     path.write_bytes(data)
     assert status(place.plan(), None, NOW).totals["live"] == 2
+
+
+def test_the_ledger_of_a_store_is_not_done_without(place: Place) -> None:
+    place.give(row("a"))
+    refresh(place.plan(), NOW)
+    elsewhere = place.plan(ledger=place.root / "other.jsonl")
+    for look in (lambda: refresh(elsewhere, NOW + DAY), lambda: status(elsewhere, None, NOW)):
+        with pytest.raises(LedgerError, match="there is no ledger"):
+            look()
+    with pytest.raises(InputError, match="moment of an earlier refresh"):
+        refresh(place.plan(), NOW)
 
 
 def test_two_at_a_time_are_refused(place: Place) -> None:
