@@ -126,8 +126,10 @@ def _controlled(ground: Ground) -> Invariant:
 def _audited(ground: Ground) -> Invariant:
     name = "the instrument is audited"
     if ground.audited is None:
-        return Invariant(7, name, None, "no audit of these tasks is known")
-    return Invariant(7, name, not ground.audited, ground.audited or "the audit is there, and it is not overdue")
+        return Invariant(7, name, None, "no audit of these tasks is known; `parsimony audit run` makes one")
+    return Invariant(
+        7, name, not ground.audited, ground.audited or "every task was audited as it is now, and no audit is overdue"
+    )
 
 
 def _derived(ground: Ground) -> Invariant:

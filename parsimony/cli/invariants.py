@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cluster import results
+from cluster.auditing import now
 from cluster.ledger import LedgerReader
 from cluster.plan import load
 from cluster.rows import execution_from_row
@@ -19,6 +20,7 @@ from cluster.rundir import RunFolder, read_jsonl
 from cluster.sweep import read_sweep
 from parsimony import scorer
 from parsimony.cli import DONE, NO, PARTIAL, screen
+from parsimony.cli.invariants_audit import audit_faults
 from parsimony.cli.materials import open_run
 from parsimony.cli.reading import read_summary
 from parsimony.invariants import Ground, Invariant, check
@@ -51,7 +53,7 @@ def _ground(root: Path, ledger: Path | None) -> Ground:
         _rescored(folder, finished),
         tuple(f"{n.task_id}, arm {n.arm}, seed {n.seed}" for n, card in notes if card is None and not n.missing),
         None if ledger is None else lambda: _sets(ledger),
-        None,
+        audit_faults(read_sweep(folder.sweep), finished.tasks, now()),
         tuple(_not_derived(folder)),
     )
 
