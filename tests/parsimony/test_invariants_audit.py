@@ -55,7 +55,10 @@ def test_a_task_that_was_not_audited_or_changed_since_is_named(tmp_path: Path, s
 @pytest.mark.parametrize(("every", "late"), [("7d", False), ("1h", True)])
 def test_an_audit_that_is_overdue(tmp_path: Path, every: str, late: bool) -> None:
     audited(tmp_path, *TASKS.values())
-    (tmp_path / "tasks.audit").mkdir()
+    folder = tmp_path / "tasks.audit" / "audits" / "2026-11-30"
+    folder.mkdir(parents=True)
+    (tmp_path / "tasks.audit.json").rename(folder / "audit.json")
+    audited(tmp_path, *TASKS.values())
     text = f"tasks: ../tasks.jsonl\nevery: {every}\ngrace: 1h\nmade_at: '2026-11-29T00:00:00Z'\n"
     (tmp_path / "tasks.audit" / "schedule.yaml").write_text(text)
     told = faults(tmp_path)
