@@ -27,20 +27,27 @@ Models = Annotated[
 ]
 
 
+def no_number(value: object) -> object:
+    """A value of a date as YAML has it. A number is no date: `2026` would be read as seconds of 1970."""
+    if isinstance(value, int | float):
+        raise ValueError("is a number; write a date, such as 2026-04 or 2026-04-30")  # noqa: TRY004 - what pydantic takes
+    return value
+
+
 def read_models(path: Path) -> ModelCutoffs:
     """The table of model cutoffs.
 
     Raises:
         InputError: it cannot be read, or holds a date that is none or that nobody has published.
     """
-    from pydantic import BaseModel, ConfigDict
+    from pydantic import BaseModel, BeforeValidator, ConfigDict
 
     from cluster.yamlfile import read_yaml
     from parsimony.contamination import ModelCutoffs
 
     class Row(BaseModel):
         model_config = ConfigDict(extra="forbid")
-        cutoff: str | datetime | date | None = None
+        cutoff: Annotated[str | datetime | date | None, BeforeValidator(no_number)] = None
         source: str | None = None
         note: str | None = None
 

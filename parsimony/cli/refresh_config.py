@@ -115,7 +115,7 @@ class RefreshFile(_Closed):
 
     name: str
     set: str
-    store: str
+    store: str = Field(min_length=1)
     sources: list[SourceRow] = Field(min_length=1)
     after: str | datetime | date | None = None
     models: list[str] = []
@@ -128,6 +128,11 @@ class RefreshFile(_Closed):
     @classmethod
     def _name(cls, value: str) -> str:
         return _told(parse_name, value)
+
+    @field_validator("after", mode="before")
+    @classmethod
+    def _no_number(cls, value: object) -> object:
+        return ledgerfile.no_number(value)
 
     @field_validator("after")
     @classmethod

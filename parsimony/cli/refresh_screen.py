@@ -10,6 +10,7 @@ from rich.text import Text
 
 from parsimony import refresh
 from parsimony.cli import screen
+from parsimony.cli.sets_work import few
 from parsimony.schedules import State
 
 LISTED = 10
@@ -30,8 +31,8 @@ def show_run(found: refresh.Refreshed, plan: refresh.Plan) -> None:
     done = found.rotated
     moved = f"{len(done.moved)} went to {plan.live.retired}"
     out.print(Text(f"{plan.live.live}: {len(done.joined)} came, {len(done.left)} left; {moved}"))
-    _list("left", [f"{task}: {why}" for task, why in done.left.items()])
-    _list("not in the live set", [f"{task} {why}" for task, why in done.refused.items()])
+    _list("left", _by_reason(done.left))
+    _list("not in the live set", _by_reason(done.refused))
     if found.entry is None:
         out.print(Text("no source answered: nothing came, nothing is lost", style="red"))
     else:
@@ -49,6 +50,14 @@ def _answers(answers: Sequence[refresh.Answer]) -> Table:
         counts = (len(found.new), found.known, found.too_old, len(found.rejected), len(found.conflicts))
         table.add_row(Text(answer.source), answer.state, *map(str, counts))
     return table
+
+
+def _by_reason(reasons: Mapping[str, str]) -> list[str]:
+    """A line for each reason, with the first of its tasks."""
+    tasks: dict[str, list[str]] = {}
+    for task, reason in reasons.items():
+        tasks.setdefault(reason, []).append(task)
+    return [f"{few(names)}: {reason}" for reason, names in tasks.items()]
 
 
 def _list(what: str, lines: Sequence[str]) -> None:

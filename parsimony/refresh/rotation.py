@@ -140,7 +140,7 @@ def _join(
         if name in known:
             continue
         if live.is_old(task.created_at, now):
-            refused[name] = f"is older than {_months(live.window)}"
+            refused[name] = f"older than {_months(live.window)}"
         else:
             wanted.append(task)
     described = TaskSet(live.live, Role.HOLDOUT_LIVE, live.source, cutoff.moment.text)

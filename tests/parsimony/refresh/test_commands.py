@@ -74,7 +74,7 @@ def test_run_status_and_page(shell: Shell) -> None:
     write_rows(shell.folder / "drop" / "new.jsonl", [row("a"), row("b", "2026-02-10"), row("c", "2026-01-10")])
     assert shell("run") == cli.DONE
     assert "live-v1: 1 came, 0 left; 0 went to live-v1-retired" in shell.out
-    assert "not in the live set: b is older than 3 months" in shell.out
+    assert "not in the live set: b: older than 3 months" in shell.out
     assert all(len(line) <= 100 for line in shell.out.splitlines())
     found = shell.json("status")
     assert found["totals"] == {"live": 1, "used": 0, "retired": 0, "elsewhere": 0, "waiting": 1}
@@ -165,6 +165,9 @@ def test_options_take_the_place_of_the_file(shell: Shell) -> None:
     assert one.cutoff == "2026-02-28"
     assert shell("run", "--model", "unknown", "--models", shell.folder / "models.yaml") == cli.CANNOT
     assert "knows no cutoff of 'unknown'" in shell.err
+    (shell.folder / "models.yaml").write_text("models:\n  m:\n    cutoff: 2026\n    source: card\n", encoding="utf-8")
+    assert shell("run", "--model", "m", "--models", shell.folder / "models.yaml") == cli.CANNOT
+    assert "models.yaml:3: models.m.cutoff: is a number" in shell.err
     assert shell("run", "--after", "soon") == cli.CANNOT
     assert "after: is 'soon'" in shell.err
 
@@ -181,6 +184,8 @@ def test_options_take_the_place_of_the_file(shell: Shell) -> None:
         (("folder: drop", "url: ftp://x/y"), ":6: sources.0.url: is 'ftp://x/y'"),
         (("name: drop", "name: 'a b'"), ":5: sources.0.name"),
         (("after: 2026-01-31", "after: someday"), ":7: after: is 'someday'"),
+        (("after: 2026-01-31", "after: 2026"), ":7: after: is a number"),
+        (("store: store", "store: ''"), ":3: store"),
         (("after: 2026-01-31\n", ""), "after: is missing"),
         (("cron: 30 3 * * 1", "cron: 61 3 * * 1"), ":12: schedule.cron"),
         (("cron: 30 3 * * 1", "every: 0d"), ":12: schedule.every"),

@@ -171,7 +171,7 @@ def test_other_rules_read_everything_anew(place: Place) -> None:
 
 def test_tasks_grow_old_and_go_to_the_retired(place: Place) -> None:
     place.give(row("a", "2026-02-10"), row("b", "2026-05-10"))
-    assert refresh(place.plan(window=3), NOW).rotated.refused == {"a": "is older than 3 months"}
+    assert refresh(place.plan(window=3), NOW).rotated.refused == {"a": "older than 3 months"}
     assert in_set(place, "live-v1") == ["b"]
     late = datetime(2026, 8, 9, tzinfo=UTC)
     assert refresh(place.plan(window=3), late).rotated.left == {}
