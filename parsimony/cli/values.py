@@ -122,7 +122,7 @@ def _json(found: Appraisal, rejected: Sequence[InputError]) -> dict[str, Any]:
     return {
         "name": found.name,
         "complete": found.complete,
-        "clusters": {"by": found.clusters.name, "number": found.clusters.number},
+        "clusters": {"by": found.clusters.name, "number": found.clusters.number, "effective": found.effective},
         "draws": found.draws,
         "arms": [_arm(arm) for arm in found.arms],
         "differences": [_difference(one) for one in found.contrasts],

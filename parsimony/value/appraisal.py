@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
@@ -15,13 +15,13 @@ from parsimony.errors import InputError
 from parsimony.runs import Run
 from parsimony.statistics import Interval, holm, paired_permutation
 from parsimony.value.earning import Earning, Key, by_task, earning
-from parsimony.value.intervals import intervals
+from parsimony.value.intervals import effective_number, intervals
 from parsimony.value.pricelist import Worth
 
 DRAWS: Final = 10_000
 SEED: Final = 20_250_923
 FEW: Final = 20
-"""Clusters under which a percentile interval is known to be too narrow (docs/value.md)."""
+"""Effective clusters under which intervals are known to be too narrow (docs/value.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,7 @@ class Appraisal:
     Attributes:
         unvalued: tasks of the run without a value: they are in no number here.
         unused: how many values are of tasks that the run does not have.
+        effective: how many clusters of equal pay would tell as much as these (`effective_number`).
     """
 
     name: str
@@ -86,6 +87,7 @@ class Appraisal:
     unvalued: tuple[str, ...]
     quarantined: tuple[str, ...]
     unused: int
+    effective: float
 
     @property
     def complete(self) -> bool:
@@ -131,7 +133,8 @@ def appraise(
         draws,
         tuple(task for task in planned if task not in worths),
         tuple(sorted(run.quarantined)),
-        sum(task not in run.tasks and task not in set(planned) for task in worths),
+        len(set(worths) - set(planned) - set(run.tasks)),
+        effective_number([worths[task].micro_dollars for task in tasks], table.clusters),
     )
 
 
@@ -141,7 +144,7 @@ class _Table:
 
     tasks: tuple[str, ...]
     worths: Mapping[str, Worth]
-    clusters: Sequence[object]
+    clusters: Sequence[Hashable]
     draws: int
     seed: int
 

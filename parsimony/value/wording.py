@@ -74,10 +74,11 @@ def notes(found: Appraisal) -> list[str]:
         lines.append(f"{len(found.quarantined)} tasks are quarantined and in no number: {_some(found.quarantined)}")
     if found.unused:
         lines.append(f"{found.unused} values are of tasks that the run does not have")
-    if found.draws and found.clusters.number < FEW:
+    if found.draws and found.effective < FEW:
+        number, name = found.clusters.number, _plural(found.clusters.name, found.clusters.number)
         lines.append(
-            f"intervals rest on {found.clusters.number} {_plural(found.clusters.name, found.clusters.number)}:"
-            f" with fewer than {FEW} they are too narrow"
+            f"the payouts of {number} {name} tell as much as {found.effective:.1f} equal ones would: with fewer than"
+            f" {FEW}, intervals are too narrow"
         )
     return lines
 
