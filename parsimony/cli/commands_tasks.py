@@ -88,7 +88,7 @@ def difficulty(
 ) -> None:
     """How hard tasks are, how much each tells, and whether a mid-range set ranks as all of them do.
 
-    Exit status: 0 done; 1 no task is mid-range; 3 a row was rejected, verdicts are missing, or the fit did not converge.
+    Exit status: 0 done; 1 no task is mid-range; 3 a row was rejected, verdicts are missing, the fit did not end.
     """
     from parsimony.cli import difficulties
 

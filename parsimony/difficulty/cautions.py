@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from parsimony.difficulty.bank import Bank
-from parsimony.difficulty.model import Fitted
+from parsimony.difficulty.model import GRADIENT, Fitted
 from parsimony.difficulty.stability import Stability
 
 ENOUGH_AGENTS: Final = 10
@@ -63,13 +63,13 @@ def cautions(bank: Bank, fitted: Fitted, ranked: Stability, *, chosen_by_ranked:
 
 
 def _about_fit(fitted: Fitted) -> Iterator[str]:
-    if not fitted.converged:
+    if fitted.gradient > GRADIENT:
         yield f"the fit did not converge: a derivative of {fitted.gradient:.2g} is left after {fitted.steps} steps"
-    elif np.isnan(fitted.ability_se).any():
-        yield "the observed information is not positive definite: there are no standard errors"
+    elif not fitted.converged:
+        yield "the fit ended where there is no maximum, without standard errors: no one scale fits these data"
     stretch = stretch_of(fitted)
     if stretch > STRETCHED:
         yield (
             f"few tasks for so many respondents: the joint mode makes discriminations {math.exp(stretch):.2f} times as "
-            f"large and draws abilities together; their order stays"
+            f"large, draws abilities together, and makes their errors too small"
         )

@@ -39,7 +39,8 @@ class Fitted:
             of everything together, so that of a task holds the uncertainty of the abilities; NaN for all where that
             information is not positive definite.
         fitted: (tasks,) whether a task is solved by some and not by all.
-        converged, steps, gradient: of the optimiser; the gradient is the largest derivative at the end.
+        converged, steps, gradient: of the optimiser; the gradient is the largest derivative at the end. A saddle,
+            where the information is not positive definite, is not converged either.
         log_posterior: at the mode, up to a constant.
     """
 
@@ -83,7 +84,7 @@ def fit(successes: Floats, trials: Floats) -> Fitted:
         whole[1],
         whole[3],
         fitted,
-        gradient <= GRADIENT,
+        gradient <= GRADIENT and bool(np.isfinite(variances.abilities).all()),
         steps,
         gradient,
         -posterior.value(found),

@@ -60,7 +60,7 @@ def ability(one: Respondent) -> str:
     """`+0.31 ± 0.12`, `+0.31` without an error, or a dash."""
     if one.ability is None:
         return "–"
-    return f"{one.ability:+.2f}" + ("" if one.ability_se is None else f" ± {one.ability_se:.2f}")
+    return f"{one.ability:+z.2f}" + ("" if one.ability_se is None else f" ± {one.ability_se:.2f}")
 
 
 def rank(value: float | None) -> str:

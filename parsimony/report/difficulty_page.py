@@ -45,7 +45,7 @@ def difficulty_page(found: Difficulty, notes: Sequence[str]) -> str:
         more=max(0, len(items) - LISTED),
         places=Counter(item.place for item in found.items),
         colours=plots.COLOURS,
-        kendall=wording.correlation(found.stability.kendall),
+        kendall=found.stability.kendall,
         curves=plots.curves(drawn) if drawn else "",
         scatter=plots.scatter(found) if drawn else "",
         told=plots.told(found) if drawn else "",
@@ -55,7 +55,7 @@ def difficulty_page(found: Difficulty, notes: Sequence[str]) -> str:
 
 
 def _some(found: Difficulty) -> list[Item]:
-    """Fitted tasks from the easiest to the hardest, evenly spaced; precise ones, and mid-range ones, where there are."""
+    """Fitted tasks from the easiest to the hardest, evenly spaced; precise and mid-range ones where there are."""
     known = [item for item in found.items if item.difficulty is not None]
     precise = [item for item in known if not item.imprecise] or known
     middle = [item for item in precise if item.place is Place.MIDDLE]
@@ -72,6 +72,6 @@ def _with_error(value: float | None, error: float | None) -> str:
     if value is None:
         return "–"
     if error is None:
-        return f"{value:.0f} ± ?"
+        return f"{value:z.0f} ± ?"
     digits = 2 if error < 0.5 else 1 if error < 2 else 0
-    return f"{value:.{digits}f} ± {error:.{digits}f}"
+    return f"{value:z.{digits}f} ± {error:.{digits}f}"

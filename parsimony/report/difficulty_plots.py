@@ -21,6 +21,7 @@ COLOURS: Final = {
     Place.ALL: "#9aa5b1",
     Place.UNTRIED: "#5b6b7b",
 }
+_STYLE: Final = {**STYLE, "text.parse_math": False}  # names may hold dollar signs
 _SOFT: Final = "#8a949e"
 _LINES: Final = ("#2e8b57", "#5b8db8", "#c0504d", "#b58b2a", "#8e44ad", "#5b6b7b")
 _SLOPES: Final = 24
@@ -31,7 +32,7 @@ _EDGE: Final = 4.0
 
 def curves(items: Sequence[Item]) -> str:
     """The chance of solving each of some tasks, over ability."""
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(5.4, 3.3))
         axes = figure.subplots()
         grid = np.linspace(-_EDGE, _EDGE, 161)
@@ -39,7 +40,7 @@ def curves(items: Sequence[Item]) -> str:
             assert item.difficulty is not None
             assert item.discrimination is not None
             chance = 100 * expit(item.discrimination * (grid - item.difficulty))
-            axes.plot(grid, chance, color=colour, lw=1.8, label=short(item.task_id, 24))
+            axes.plot(grid, chance, color=colour, lw=1.8, label=_label(item.task_id))
         axes.axhline(50, color=_SOFT, lw=0.7, ls=":")
         axes.set_xlim(-_EDGE, _EDGE)
         axes.set_ylim(-3, 103)
@@ -50,23 +51,25 @@ def curves(items: Sequence[Item]) -> str:
         return svg_of(figure, "Item characteristic curves")
 
 
+def _label(name: str) -> str:
+    """A name in a legend, which leaves out those that begin with an underscore."""
+    return short(f" {name}" if name.startswith("_") else name, 24)
+
+
 def scatter(found: Difficulty) -> str:
     """Discrimination against difficulty, coloured by the band; hollow = imprecise."""
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(5.4, 3.3))
         axes = figure.subplots()
         for place, colour in COLOURS.items():
             for hollow in (False, True):
-                some = [
-                    x for x in found.items if x.difficulty is not None and (x.place, x.imprecise) == (place, hollow)
-                ]
-                across = [min(max(x.difficulty or 0.0, -_EDGE), _EDGE) for x in some]
-                axes.scatter(
-                    across, [x.discrimination for x in some], s=18, lw=0.9,
-                    facecolors="none" if hollow else colour, edgecolors=colour, alpha=0.85,
-                )  # fmt: skip
+                some = [x for x in found.items if (x.place, x.imprecise) == (place, hollow)]
+                b = [min(max(x.difficulty, -_EDGE), _EDGE) for x in some if x.difficulty is not None]
+                a = [x.discrimination for x in some if x.discrimination is not None]
+                axes.scatter(b, a, s=18, lw=0.9, facecolors="none" if hollow else colour, edgecolors=colour, alpha=0.85)
         axes.set_yscale("log", base=2)
-        low, high = axes.get_ylim()
+        low, high = min(axes.get_ylim()[0], 0.45), max(axes.get_ylim()[1], 2.2)
+        axes.set_ylim(low, high)
         ticks = [tick for tick in (0.25, 0.5, 1, 2, 4, 8) if low <= tick <= high]
         axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.minorticks_off()
@@ -79,7 +82,7 @@ def scatter(found: Difficulty) -> str:
 
 def told(found: Difficulty) -> str:
     """Information of all tasks and of the mid-range set over ability; a tick per respondent."""
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(5.4, 3.3))
         axes = figure.subplots()
         grid = np.linspace(-_EDGE, _EDGE, 161)
@@ -117,7 +120,7 @@ def ranks(found: Difficulty) -> str:
         )
         if full is not None and middle is not None
     ]
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(_STYLE):
         few = len(rows) <= _SLOPES
         figure = Figure(figsize=(5.4, 1.2 + 0.24 * max(len(rows), 4) if few else 4.2))
         axes = figure.subplots()

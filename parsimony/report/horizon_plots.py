@@ -13,6 +13,7 @@ from parsimony.horizon.wording import duration
 from parsimony.report.plots import STYLE, short, svg_of
 
 _CURVE, _SOFT, _HARD = "#2e8b57", "#8a949e", "#5b8db8"
+_STYLE: Final = {**STYLE, "text.parse_math": False}  # names may hold dollar signs
 _TICKS: Final = tuple(
     [n / 60 for n in (1, 4, 15)]
     + [1, 4, 15, 60, 240, 960]
@@ -24,7 +25,7 @@ _TICKS: Final = tuple(
 
 def curve(one: Horizon) -> str:
     """Chance of success over human time: fitted, with its band; rates of bins; the horizon with its interval."""
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(5.4, 3.3))
         axes = figure.subplots()
         low, high = one.shortest / 2, one.longest * 2
@@ -62,7 +63,7 @@ def _mark(axes: Any, value: float, ends: Interval | None, level: int, span: tupl
 
 def together(arms: Sequence[tuple[str, Horizon]]) -> str:
     """h50 of each arm with its interval; arms without a horizon say why not."""
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(5.4, 1.15 + 0.5 * len(arms)))
         axes = figure.subplots()
         low = min(one.shortest for _, one in arms) / 2
