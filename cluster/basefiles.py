@@ -62,8 +62,8 @@ class BaseFiles:
 def of_task(rows: Iterable[Row], files: BaseFiles) -> dict[str, bytes | None]:
     """All base files that the executions of one task and environment brought, by path."""
     found: dict[str, bytes | None] = {}
-    for row in rows:
-        for path, digest in json.loads(row["base_files"] or "{}").items():
+    for told in dict.fromkeys(row["base_files"] for row in rows):  # candidates of one task change the same files
+        for path, digest in json.loads(told or "{}").items():
             if path not in found:
                 found[path] = None if digest is None else files.get(digest)
     return found

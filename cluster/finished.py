@@ -10,7 +10,7 @@ from typing import Any
 
 from cluster.costrows import cost_rows
 from cluster.ledger import LedgerReader
-from cluster.plan import load
+from cluster.plan import Inputs, load
 from cluster.results import Identity, identity
 from cluster.rundir import RunFolder, read_jsonl
 from cluster.sweep import Sweep, read_sweep
@@ -21,8 +21,11 @@ from parsimony.scorer import Outcome
 from parsimony.tasks import Task, Trace
 
 
-def read_run(root: Path) -> Run:
+def read_run(root: Path, inputs: Inputs | None = None) -> Run:
     """The run in the folder `root`, as its results stand.
+
+    Args:
+        inputs: what its sweep names, where that was read already.
 
     Raises:
         InputError: no run is there, it has no results yet, or its task or prediction files are gone or damaged.
@@ -31,7 +34,7 @@ def read_run(root: Path) -> Run:
     sweep = read_sweep(folder.sweep)
     reader = LedgerReader(folder.ledger)
     lines = list(read_jsonl(folder.outcomes))
-    inputs = load(sweep)
+    inputs = inputs or load(sweep)
     traces = {(c.instance_id, c.arm, c.seed): c.trace for c in inputs.candidates}
     executed = list(reader.rows("execution", ["execution_key", "log_file", "peak_memory_bytes"]))
     logs = {row["execution_key"]: row["log_file"] for row in executed}

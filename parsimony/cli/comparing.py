@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from cluster.ledger import LedgerReader
 from cluster.rundir import RunFolder, write_atomically, write_json
 from parsimony import ab
 from parsimony.cli import DONE, NO, PARTIAL, comparing_screen, screen
+from parsimony.cli.collecting import no_collections
 from parsimony.cli.comparing_ledger import Place, Standing, stand
 from parsimony.cli.comparing_reruns import FOLDER, flaky_of, rerun_flaky
 from parsimony.errors import InputError
@@ -88,22 +87,11 @@ def _status(found: Sequence[ab.Comparison], *, gate: bool) -> int:
 
 def _compared(request: Request) -> tuple[tuple[ab.Comparison, ...], list[Run]]:
     """The comparisons, and the runs that they were made from."""
-    with _no_collections():
+    with no_collections():
         sources = [_source(folder) for folder in request.folders]
         pairs, names = _pairs(sources, request)
         found = ab.compare(pairs, _changes(request.change, names), request.options)
         return found, [one.run for one, _ in sources]
-
-
-@contextmanager
-def _no_collections() -> Iterator[None]:
-    """Reading a large run makes a million objects that all stay: looking through them for cycles takes a quarter of the
-    time and finds nothing."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _changes(given: Sequence[str], names: Sequence[tuple[str, str]]) -> list[str]:

@@ -39,8 +39,8 @@ def open_run(root: Path) -> tuple[Run, Materials, BaseFiles]:
         InputError: the folder, or the inputs that its sweep names, cannot be read.
     """
     folder = RunFolder.existing(root)
-    run = read_run(root)
     inputs = load(read_sweep(folder.sweep))
+    run = read_run(root, inputs)
     candidates = {(one.instance_id, one.arm, one.seed): one for one in inputs.candidates}
     wanted = {trial.execution_key for trial in run.trials}
     rows: dict[str, Row] = {}

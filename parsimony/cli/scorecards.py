@@ -14,6 +14,7 @@ from rich.text import Text
 
 from cluster.rundir import RunFolder, write_jsonl
 from parsimony.cli import DONE, PARTIAL, screen
+from parsimony.cli.collecting import no_collections
 from parsimony.cli.materials import open_run
 from parsimony.cli.reading import read_summary
 from parsimony.diagnosis import ALL, Diagnosis, Difference, Funnel, Mean, diagnose, funnel, means, sentence, wording
@@ -27,7 +28,8 @@ CARDS, NOTES, PAGE = "scorecards.jsonl", "scorecard-notes.jsonl", "scorecard.htm
 def scorecard(root: Path, *, cpu_hour: float | None, page: bool, as_json: bool) -> int:
     """Measure every candidate of a run, write the records beside its results, and show the means of each arm."""
     folder = RunFolder.existing(root)
-    measured = list(_measure(root, cpu_hour))
+    with no_collections():
+        measured = list(_measure(root, cpu_hour))
     notes = [note for note, _ in measured]
     cards = [card for _, card in measured if card is not None]
     write_jsonl(root / CARDS, (card.to_json() for card in cards))

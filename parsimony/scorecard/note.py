@@ -7,7 +7,7 @@ leave it out. The exact record has no such value: see `parsimony.scorecard.card`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 CUTS: Final = (1, 3, 5, 10)
@@ -142,4 +142,10 @@ class Note:
 
     def to_json(self) -> dict[str, Any]:
         """The record as a JSON object."""
-        return asdict(self)
+        return {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
+
+
+def _plain(value: Any) -> Any:
+    """A part of a note as JSON has it. Parts hold no parts, so that this needs no search for them as `asdict` makes."""
+    names = getattr(type(value), "__dataclass_fields__", None)
+    return {name: getattr(value, name) for name in names} if names else value

@@ -7,7 +7,8 @@ also its class. What stands inside of a function belongs to that function: it ha
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,26 +28,29 @@ class Definition:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Outline:
-    """The definitions of one file, from outer to inner and in the order of their lines.
-
-    Attributes:
-        names: (space, name) of every definition.
-    """
+    """The definitions of one file, from outer to inner and in the order of their lines."""
 
     definitions: tuple[Definition, ...]
-    names: frozenset[tuple[str, str]] = field(init=False, repr=False, compare=False)
-    _owners: list[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         ordered = tuple(sorted(self.definitions, key=lambda one: (one.first, -one.last)))
         object.__setattr__(self, "definitions", ordered)
-        object.__setattr__(self, "names", frozenset((one.space, one.name) for one in ordered))
-        owners = [-1] * (1 + max((one.last for one in ordered), default=0))
-        for index, one in enumerate(ordered):  # the later ones are inside of the earlier ones, or after them
+
+    @cached_property
+    def names(self) -> frozenset[tuple[str, str]]:
+        """(space, name) of every definition."""
+        return frozenset((one.space, one.name) for one in self.definitions)
+
+    @cached_property
+    def _owners(self) -> list[int]:
+        """For each line the index of its definition, -1 outside of all. Made when it is asked for: most files are read
+        for a few lines, or only to know that they parse."""
+        owners = [-1] * (1 + max((one.last for one in self.definitions), default=0))
+        for index, one in enumerate(self.definitions):  # the later ones are inside of the earlier ones, or after them
             owners[one.first : one.last + 1] = [index] * (one.last + 1 - one.first)
-        object.__setattr__(self, "_owners", owners)
+        return owners
 
     def at(self, line: int) -> Definition | None:
         """The innermost definition that `line` belongs to; None outside of all."""

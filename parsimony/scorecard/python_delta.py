@@ -12,6 +12,7 @@ import ast
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from itertools import accumulate, takewhile
 from typing import NamedTuple, TypeGuard
 
@@ -96,8 +97,7 @@ def _simple(text: str) -> bool:
 
 
 def _split(text: str) -> list[str]:
-    *lines, last = text.split("\n")
-    return [line + "\n" for line in lines] + ([last] if last else [])
+    return StringIO(text, newline="\n").readlines()
 
 
 def _binds_outside(tree: ast.AST) -> bool:
@@ -252,11 +252,16 @@ def _moved(outline: Outline, regions: Sequence[Region], inside: Sequence[Definit
     """The definitions of the base outside of the regions, at their new lines, and those of the new regions."""
     ends = [region.last for region in regions]
     shifts = list(accumulate((region.growth for region in regions), initial=0))
+    start = regions[0].first
     for one in outline.definitions:
+        if one.last < start:
+            yield one
+            continue
         index = bisect_left(ends, one.first)
         if index < len(regions) and regions[index].first <= one.first and one.last <= regions[index].last:
             continue
         # A class around regions may end with the last of them: the lines of both move by what grew until there.
         below = bisect_right(ends, one.last)
-        yield Definition(one.name, one.space, one.first + shifts[index], one.last + shifts[below])
+        up, down = shifts[index], shifts[below]
+        yield Definition(one.name, one.space, one.first + up, one.last + down) if up or down else one
     yield from inside
