@@ -41,7 +41,10 @@ def parse_yaml(text: str, model: type[Model], *, file: str) -> Model:
         raise InputError(f"is not YAML ({problem})", mend="mend the line", file=file, row=row) from None
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
         raise InputError(f"is not YAML ({error})", mend="mend the file", file=file) from None
-    _refuse_repeated_keys(root, file)
+    try:
+        _refuse_repeated_keys(root, file)
+    except RecursionError:  # an anchor inside of what it names
+        raise InputError("refers to itself", mend="write what is meant instead of the alias", file=file) from None
     if not isinstance(data, dict):
         raise InputError(
             "does not hold a mapping", mend="write `name: value` lines; see configs/demo.yaml", file=file, row=1

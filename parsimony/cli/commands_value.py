@@ -28,7 +28,9 @@ def value(
     baseline: Annotated[
         str | None, typer.Option("--baseline", metavar="ARM", help="Arm that the others are set against.")
     ] = None,
-    draws: Annotated[int, typer.Option("--draws", min=0, help="Draws of tasks for intervals; 0 = none.")] = 10_000,
+    draws: Annotated[
+        int, typer.Option("--draws", min=0, max=1_000_000, help="Draws of tasks for intervals; 0 = none.")
+    ] = 10_000,
     seed: Annotated[int, typer.Option("--seed", help="Of the draws.")] = 20_250_923,
     page: Page = None,
     json: Json = False,

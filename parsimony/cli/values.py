@@ -46,7 +46,8 @@ def run(request: Request, page: Path | None, *, as_json: bool) -> int:
     for error in listed.rejected:
         screen.console(stderr=True).print(Text(f"rejected: {error}"))
     counted = finished.without(finished.quarantined)
-    costs = by_arm(counted.without(set(counted.tasks) - set(listed.worths)), read_prices(request.prices), request.as_of)
+    valueless = {trial.task_id for trial in counted.trials} - set(listed.worths)
+    costs = by_arm(counted.without(valueless), read_prices(request.prices), request.as_of)
     found = appraise(finished, listed.worths, costs, request.baseline, draws=request.draws, seed=request.seed)
     if page is not None:
         from parsimony.report.value_page import value_page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,6 +17,8 @@ MOST_TASKS: Final = 10**7
 _WHERE: Final = ("model", "benchmark", "scaffold")
 _OF_RUNS: Final = ("run", "arm")
 _PUBLISHED: Final = ("accuracy", "n", "dollars", "source")
+_UNREADABLE: Final = frozenset({"Cc", "Cs"})
+"""Categories of signs that no name has and that a terminal, a page or a path cannot take."""
 FIELDS: Final = (*_WHERE, *_OF_RUNS, *_PUBLISHED)
 
 
@@ -87,6 +90,8 @@ def _text(values: Mapping[str, object], field: str) -> str:
     value = values.get(field)
     if not isinstance(value, str) or not value.strip():
         raise InputError.wrong(field, value, "a text that is not blank (a number needs quotes)")
+    if any(unicodedata.category(sign) in _UNREADABLE for sign in value):
+        raise InputError.wrong(field, value, "a text without control characters")
     return value.strip()
 
 

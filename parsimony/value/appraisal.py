@@ -127,7 +127,7 @@ def appraise(
     arms = [arm for one in costs if (arm := _Arm.of(one, table)).seeds]
     return Appraisal(
         run.name,
-        tuple(_arm_value(arm, table) for arm in arms),
+        _arm_values(arms, table),
         _contrasts(arms, baseline, table, run.source),
         clusters,
         draws,
@@ -185,16 +185,25 @@ class _Arm:
         return by_task(table.tasks, self.seeds, self.verdicts, table.worths)
 
 
-def _arm_value(arm: _Arm, table: _Table) -> ArmValue:
-    spent, unknown = _spent(arm.cost, table.worths)
-    kinds = tuple(_earning(arm, table.only(kind), kind) for kind in table.kinds)
-    return ArmValue(arm.name, _earning(arm, table, None), kinds, spent, unknown)
+def _arm_values(arms: Sequence[_Arm], table: _Table) -> tuple[ArmValue, ...]:
+    whole = _earnings(arms, table, None)
+    by_kind = [_earnings(arms, table.only(kind), kind) for kind in table.kinds]
+    return tuple(
+        ArmValue(arm.name, whole[number], tuple(some[number] for some in by_kind), *_spent(arm.cost, table.worths))
+        for number, arm in enumerate(arms)
+    )
 
 
-def _earning(arm: _Arm, table: _Table, kind: str | None) -> Earning:
-    bare = earning(table.tasks, arm.seeds, arm.verdicts, table.worths, kind)
-    found = _spanned(table.intervals(arm.by_task(table)))
-    return Earning(kind, bare.tasks, bare.available, bare.seeds, found)
+def _earnings(arms: Sequence[_Arm], table: _Table, kind: str | None) -> list[Earning]:
+    """What each arm earned on the tasks of a table; the draws are the same for all arms."""
+    ends = table.intervals([column for arm in arms for column in arm.by_task(table)])
+    return [
+        replace(
+            earning(table.tasks, arm.seeds, arm.verdicts, table.worths, kind),
+            interval=_spanned(ends[2 * number : 2 * number + 2]),
+        )
+        for number, arm in enumerate(arms)
+    ]
 
 
 def _spanned(ends: Sequence[Interval | None]) -> Interval | None:

@@ -74,8 +74,10 @@ def notes(found: Appraisal) -> list[str]:
         lines.append(f"{len(found.quarantined)} tasks are quarantined and in no number: {_some(found.quarantined)}")
     if found.unused:
         lines.append(f"{found.unused} values are of tasks that the run does not have")
-    if found.draws and found.effective < FEW:
-        number, name = found.clusters.number, _plural(found.clusters.name, found.clusters.number)
+    number, name = found.clusters.number, _plural(found.clusters.name, found.clusters.number)
+    if found.draws and all(arm.whole.interval is None for arm in found.arms):
+        lines.append(f"{number} {name} cannot tell an interval: too few that pay, or all alike")
+    elif found.draws and found.effective < FEW:
         lines.append(
             f"the payouts of {number} {name} tell as much as {found.effective:.1f} equal ones would: with fewer than"
             f" {FEW}, intervals are too narrow"

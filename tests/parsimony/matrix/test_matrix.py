@@ -58,6 +58,9 @@ def test_rows_of_both_forms() -> None:
         ({"run": 7}, "run"),
         ({"run": "r", "model": 4}, "model"),
         ({"run": "r", "scaffold": " "}, "scaffold"),
+        ({"run": "a\0b"}, "run"),
+        ({"run": "r", "model": "a\nb"}, "model"),
+        ({"run": "r", "benchmark": "\ud800"}, "benchmark"),
     ],
 )
 def test_a_bad_row_names_its_field(fields: dict[str, object], field: str) -> None:
