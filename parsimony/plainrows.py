@@ -9,6 +9,7 @@ import csv
 import io
 import math
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,7 @@ class PlainRow:
     values: dict[str, object]
 
     def text(self, field: str) -> str:
-        """A name: a text that is not blank.
+        """A name: a text that is not blank and that can be shown.
 
         Raises:
             InputError: it is something else.
@@ -41,6 +42,8 @@ class PlainRow:
         value = self.values.get(field)
         if not isinstance(value, str) or not value.strip():
             raise InputError.wrong(field, value, "a text that is not blank")
+        if not is_showable(value):
+            raise InputError.wrong(field, value, "a text without control characters")
         return value
 
     def number_of(self, field: str) -> float:
@@ -56,6 +59,11 @@ class PlainRow:
             # Comparing before converting: float() of a whole number of 400 digits is an OverflowError.
             return float(value) if abs(value) <= 1e300 else _refuse(field, value)
         raise InputError.wrong(field, value, "a finite number")
+
+
+def is_showable(text: str) -> bool:
+    """Whether a text is free of control characters and half surrogate pairs, which no terminal, page or path takes."""
+    return not any(unicodedata.category(sign) in {"Cc", "Cs"} for sign in text)
 
 
 def _refuse(field: str, value: float) -> float:
@@ -98,7 +106,7 @@ def _wrong_fields(row: dict[str, object], required: Sequence[str], optional: Seq
             known = ", ".join([*required, *optional])
             return InputError("is no field of this table", mend=f"fields are {known}", field=str(field)[:60])
     for field in required:
-        if row.get(field) in {None, ""}:
+        if row.get(field) in (None, ""):
             return InputError.wrong(field, None, "there in every row")
     return None
 

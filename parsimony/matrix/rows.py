@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -10,6 +9,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from parsimony.errors import InputError
+from parsimony.plainrows import is_showable
 from parsimony.value import amounts
 
 MOST_TASKS: Final = 10**7
@@ -17,8 +17,6 @@ MOST_TASKS: Final = 10**7
 _WHERE: Final = ("model", "benchmark", "scaffold")
 _OF_RUNS: Final = ("run", "arm")
 _PUBLISHED: Final = ("accuracy", "n", "dollars", "source")
-_UNREADABLE: Final = frozenset({"Cc", "Cs"})
-"""Categories of signs that no name has and that a terminal, a page or a path cannot take."""
 FIELDS: Final = (*_WHERE, *_OF_RUNS, *_PUBLISHED)
 
 
@@ -90,7 +88,7 @@ def _text(values: Mapping[str, object], field: str) -> str:
     value = values.get(field)
     if not isinstance(value, str) or not value.strip():
         raise InputError.wrong(field, value, "a text that is not blank (a number needs quotes)")
-    if any(unicodedata.category(sign) in _UNREADABLE for sign in value):
+    if not is_showable(value):
         raise InputError.wrong(field, value, "a text without control characters")
     return value.strip()
 

@@ -72,7 +72,7 @@ def _attempt(row: PlainRow) -> Attempt:
     if valid is not False and blank:
         raise InputError.wrong("score", None, "a number, or `valid` must be false: then the submission wins nothing")
     score = None if valid is False else row.number_of("score")
-    arm = row.text("arm").strip() if row.values.get("arm") else ONLY
+    arm = ONLY if row.values.get("arm") in (None, "") else row.text("arm").strip()
     return Attempt(row.text("competition_id").strip(), arm, int(seed), score, row.number)
 
 

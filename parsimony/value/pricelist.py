@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parsimony.errors import InputError
-from parsimony.plainrows import PlainRow, read_plain_rows
+from parsimony.plainrows import PlainRow, is_showable, read_plain_rows
 from parsimony.tasks import Task
 from parsimony.value.amounts import micro_dollars
 
@@ -59,11 +59,8 @@ def read_values(path: Path) -> PriceList:
 
 
 def _worth(row: PlainRow) -> tuple[str, Worth]:
-    kind = row.values.get("kind")
-    if kind is not None and not isinstance(kind, str):
-        raise InputError.wrong("kind", kind, "a text")
-    amount = micro_dollars(row.values.get("dollars"), "dollars")
-    return row.text("task_id").strip(), Worth(amount, (kind or "").strip() or None)
+    kind = None if row.values.get("kind") in (None, "") else row.text("kind").strip()
+    return row.text("task_id").strip(), Worth(micro_dollars(row.values.get("dollars"), "dollars"), kind)
 
 
 def values_of_rows(tasks: Mapping[str, Task]) -> PriceList:
@@ -75,8 +72,9 @@ def values_of_rows(tasks: Mapping[str, Task]) -> PriceList:
         if task.row.get(field) is None:
             continue
         told = task.row.get("kind") or task.row.get("variant")
+        kind = told if isinstance(told, str) and is_showable(told) else None
         try:
-            worths[name] = Worth(micro_dollars(task.row[field], field), told if isinstance(told, str) else None)
+            worths[name] = Worth(micro_dollars(task.row[field], field), kind)
         except InputError as error:
             rejected.append(error.at(file=task.source or name))
     return PriceList(worths, tuple(rejected))

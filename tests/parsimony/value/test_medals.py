@@ -180,10 +180,13 @@ def test_submissions_of_a_file(tmp_path: Path) -> None:
         {"competition_id": "a", "seed": 6, "score": "high"},
         {"competition_id": "a", "seed": 7, "score": 1, "valid": "maybe"},
         {"competition_id": "a", "seed": 8, "score": 1, "medal": "gold"},
+        {"competition_id": "a", "seed": [], "score": 1},
+        {"competition_id": "a", "seed": 8, "score": 1, "arm": {}},
+        {"competition_id": "a\ud800", "seed": 8, "score": 1},
     ]
     path.write_text(
         "".join(json.dumps(row) + "\n" for row in rows) + '{"competition_id": "a", "seed": 9, "score": NaN}\n'
     )
     taken, rejected = read_attempts(path)
     assert [(one.arm, one.seed, one.score) for one in taken] == [("all", 1, 0.5), ("all", 2, None), ("y", 3, None)]
-    assert [error.place.row for error in rejected] == [4, 5, 6, 7, 8, 9, 10, 11]
+    assert [error.place.row for error in rejected] == list(range(4, 15))
