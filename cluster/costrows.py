@@ -1,15 +1,18 @@
-"""The cost rows of a run's ledger, as `parsimony.cost_ledger` reckons with them."""
+"""The cost rows of a run's ledger, as `parsimony.cost_ledger` reckons with them, and prices before a run starts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
 from cluster.ledger import LedgerReader
 from cluster.rows import epoch
+from parsimony.cost_ledger import Kind, PriceTable
+from parsimony.cost_ledger.entries import priced
 from parsimony.cost_ledger.rows import CostRow, RowKind
 from parsimony.runs import Spend
+from parsimony.tasks import Candidate
 
 
 def cost_rows(reader: LedgerReader, peaks: Mapping[str, int | None]) -> list[CostRow]:
@@ -26,6 +29,27 @@ def cost_rows(reader: LedgerReader, peaks: Mapping[str, int | None]) -> list[Cos
     return [_row(row, peaks, days) for row in rows]
 
 
+def check_prices(candidates: Iterable[Candidate], table: PriceTable, today: date) -> None:
+    """See that whatever a run will have to price has a price: before hours of grading, not after.
+
+    Raises:
+        InputError: a candidate that tells its usage, or computing, has none; names the row, the model and the file.
+    """
+    table.processor(today)
+    for one in candidates:
+        if one.usage is None:
+            continue
+        spend = Spend(
+            input_tokens=one.usage.input_tokens or 0,
+            cached_tokens=one.usage.cached_tokens or 0,
+            output_tokens=one.usage.output_tokens or 0,
+            micro_dollars=None if one.usage.dollars is None else 0,  # as told, whatever it is
+            model=one.usage.model,
+        )
+        name = f"{one.instance_id}, arm {one.arm}, seed {one.seed} ({one.source})"
+        priced(Kind.LLM, spend, table, one.usage.day or today, name=name)
+
+
 def _row(row: Mapping[str, Any], peaks: Mapping[str, int | None], days: Mapping[str | None, date | None]) -> CostRow:
     kind, key = RowKind(row["kind"]), row["execution_key"]
     spend = Spend(
@@ -38,9 +62,14 @@ def _row(row: Mapping[str, Any], peaks: Mapping[str, int | None], days: Mapping[
         micro_dollars=row["micro_dollars"],
         model=row["model"],
         peak_memory_bytes=None if kind is RowKind.LLM else peaks.get(key),
-        day=_day(row) if kind is RowKind.LLM else days.get(key, _day(row)),
+        day=_produced(row) if kind is RowKind.LLM else days.get(key, _day(row)),
     )
     return CostRow(kind, row["task_id"], row["arm"], row["seed"], row["repeat"], key, spend)
+
+
+def _produced(row: Mapping[str, Any]) -> date | None:
+    """The day that the prediction tells, else the one on which it came into the run."""
+    return date.fromisoformat(row["day"]) if row["day"] else _day(row)
 
 
 def _day(row: Mapping[str, Any]) -> date | None:

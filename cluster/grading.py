@@ -7,15 +7,18 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from cluster.agent import SandboxSpec
+from cluster.costrows import check_prices
 from cluster.dispatch import Policy, RunEnding
 from cluster.driver import DriveOptions, drive
 from cluster.engines import Engine, EngineSpec, create_engine
 from cluster.ledger import LedgerReader
 from cluster.plan import Environment, Inputs, Plan, Unit, load, make_plan
+from cluster.pricefile import read_prices
 from cluster.recorder import Judge, Recorder
 from cluster.rundir import read_jsonl
 from cluster.session import Observer, Session, environments, load_report_early
@@ -56,6 +59,8 @@ def grade_sweep(
         InputError, LedgerError, SandboxUnavailable: it cannot run at all.
     """
     inputs = load(sweep)
+    if sweep.prices:
+        check_prices(inputs.candidates, read_prices(sweep.prices), datetime.now(UTC).date())
     with Session.open(sweep, root) as session:
         return asyncio.run(_grade(session, engine(sweep), inputs, observer))
 

@@ -5,17 +5,24 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from cluster.ledger import LedgerReader
 from cluster.plan import Unit
 from cluster.rundir import SCHEMA
+from parsimony.cost_ledger import Kind, PriceTable, Total
+from parsimony.cost_ledger.entries import priced
+from parsimony.cost_ledger.rows import CostRow, RowKind
+from parsimony.runs import Spend
 from parsimony.scorer import Outcome
 from parsimony.statistics import quantile, wilson
 
 Row = Mapping[str, Any]
 Identity = tuple[str, str, int, int]
+
+NO_PRICES: Final = PriceTable()
 
 
 def identity(row: Row) -> Identity:
@@ -95,10 +102,11 @@ def summarise(
     *,
     name: str,
     rejected: int,
-    costs: Iterable[Row],
+    costs: Iterable[CostRow],
     executions: Iterable[Row],
     wall_seconds: float,
     quarantined: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    prices: PriceTable = NO_PRICES,
 ) -> dict[str, Any]:
     """The summary of a run.
 
@@ -106,7 +114,8 @@ def summarise(
         quarantined: tasks that failed their audit, with the reasons: they are in the census and the outcomes, and in no
             rate.
         lines: of `outcome_lines`.
-        costs, executions: rows of those kinds; executions need `phases` and `execution_key` only.
+        costs: rows of the ledger. executions: need `phases` and `execution_key` only.
+        prices: what costs that tell no dollars cost.
         wall_seconds: of all drivers that worked on this run, together.
     """
     outcomes = Counter(line["outcome"] for line in lines)
@@ -130,7 +139,7 @@ def summarise(
             for task, planned in left_out.items()
         ],
         "flaky": flaky(lines),
-        "cost": _cost(costs),
+        "cost": _cost(costs, prices),
         "phases": _phases(executions),
         "wall_seconds": round(wall_seconds, 3),
     }
@@ -175,25 +184,37 @@ def flaky(lines: Iterable[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def _cost(rows: Iterable[Row]) -> dict[str, Any]:
-    """LLM and compute apart; spent (what was paid) beside attributed (what each candidate would have cost alone)."""
-    kinds: dict[str, dict[str, Any]] = {}
-    unpriced = 0
+def _cost(rows: Iterable[CostRow], prices: PriceTable) -> dict[str, Any]:
+    """LLM and compute apart; spent (what was paid) beside attributed (what each candidate would have cost alone).
+
+    Dollars that nobody knows are null, never zero; `unpriced` counts the rows that the others leave out.
+    """
+    found: dict[str, list[tuple[Spend, int | None]]] = {}
     for row in rows:
-        total = kinds.setdefault(
-            row["kind"],
-            {"rows": 0, "tokens": 0, "calls": 0, "cpu_seconds": 0.0, "wall_seconds": 0.0, "micro_dollars": 0},
-        )
-        total["rows"] += 1
-        total["tokens"] += sum(row.get(f) or 0 for f in ("input_tokens", "cached_tokens", "output_tokens"))
-        for name in ("calls", "cpu_seconds", "wall_seconds", "micro_dollars"):
-            total[name] += row.get(name) or 0
-        if row["kind"] == "llm" and row.get("micro_dollars") is None:
-            unpriced += 1
-    for total in kinds.values():
-        total["cpu_seconds"] = round(total["cpu_seconds"], 3)
-        total["wall_seconds"] = round(total["wall_seconds"], 3)
-    return {"kinds": kinds, "llm_rows_without_dollars": unpriced}
+        kind = Kind.LLM if row.kind is RowKind.LLM else Kind.COMPUTE
+        found.setdefault(row.kind.value, []).append((row.spend, _dollars(kind, row, prices)))
+    kinds = {kind: _total(Total.of(some)) for kind, some in found.items()}
+    unpriced = kinds.get(RowKind.LLM.value, {}).get("unpriced", 0)
+    return {"kinds": kinds, "llm_rows_without_dollars": unpriced, "prices": [Path(file).name for file in prices.files]}
+
+
+def _dollars(kind: Kind, row: CostRow, prices: PriceTable) -> int | None:
+    """Micro-dollars of a row; None where it tells none and no price file was given. With one, no price is an error."""
+    if not prices.files:
+        return row.spend.micro_dollars
+    return priced(kind, row.spend, prices, None, name=f"{row.task_id}, arm {row.arm}, seed {row.seed}")[1]
+
+
+def _total(total: Total) -> dict[str, Any]:
+    return {
+        "rows": total.rows,
+        "tokens": total.tokens,
+        "calls": total.calls,
+        "cpu_seconds": round(total.cpu_seconds, 3),
+        "wall_seconds": round(total.wall_seconds, 3),
+        "micro_dollars": total.micro_dollars if total.unpriced < total.rows else None,
+        "unpriced": total.unpriced,
+    }
 
 
 def _phases(executions: Iterable[Row]) -> dict[str, Any]:

@@ -157,6 +157,7 @@ def llm_cost_row(unit: Unit, usage: Usage, *, recorded_at: float) -> Row:
         "cpu_seconds": usage.cpu_seconds,
         "wall_seconds": usage.wall_seconds,
         "micro_dollars": round(usage.dollars * 1_000_000) if usage.dollars is not None else None,
+        "day": usage.day.isoformat() if usage.day is not None else None,
     }
 
 

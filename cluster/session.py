@@ -18,10 +18,12 @@ import structlog
 import yaml
 
 from cluster import results
+from cluster.costrows import cost_rows
 from cluster.dispatch import Job
 from cluster.ledger import Ledger, LedgerReader
 from cluster.measuring import wanted
 from cluster.plan import Environment, Inputs, Plan, Unit, Work
+from cluster.pricefile import read_prices
 from cluster.recorder import Judge, Recorder, charged_already
 from cluster.rows import execution_from_row
 from cluster.rundir import RunFolder, read_jsonl, write_atomically, write_json, write_jsonl
@@ -225,14 +227,15 @@ class Session:
         )
         keys = {line["execution_key"] for line in lines if line["execution_key"]}
         identities = {results.identity(line) for line in lines}
+        executed = list(reader.rows("execution", ["execution_key", "phases", "peak_memory_bytes"]))
+        peaks = {row["execution_key"]: row["peak_memory_bytes"] for row in executed}
         summary = results.summarise(
             lines,
             name=self.sweep.name,
             rejected=len(inputs.rejected),
-            costs=[row for row in reader.rows("cost") if results.identity(row) in identities],
-            executions=[
-                row for row in reader.rows("execution", ["execution_key", "phases"]) if row["execution_key"] in keys
-            ],
+            costs=[row for row in cost_rows(reader, peaks) if row.identity in identities],
+            prices=read_prices(self.sweep.prices),
+            executions=[row for row in executed if row["execution_key"] in keys],
             wall_seconds=sum(
                 json.loads(row["data"])["wall_seconds"] for row in reader.rows("event") if row["name"] == "run.ended"
             ),

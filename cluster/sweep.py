@@ -49,7 +49,8 @@ def _with_shorthands(schema: dict[str, Any]) -> None:
     """What may be written short in a file is short in its JSON Schema too."""
     fields = schema["properties"]
     fields["tasks"] = {"anyOf": [{"type": "string"}, fields["tasks"]]}
-    fields["predictions"] = {**fields["predictions"], "type": ["array", "string"]}
+    for name in ("predictions", "prices"):
+        fields[name] = {**fields[name], "type": ["array", "string"]}
     names = {"type": "array", "items": {"type": "string"}}
     fields["arms"] = {**fields["arms"], "anyOf": [names, *fields["arms"]["anyOf"]]}
 
@@ -195,6 +196,8 @@ class Sweep(Closed):
             holds only under one hash seed, order of tests, locale or time zone is not robust.
         footprint: the track by which the footprint of every candidate is measured (`units-v1`, `units-v2`; a task of
             another language takes the first track of its own), or `off`.
+        prices: price files (docs/costs.md). With them every candidate must have a price, and results tell dollars where
+            predictions tell tokens only.
         reference: the reference file; default: beside the task file, `.reference.json` in place of its suffix.
     """
 
@@ -214,18 +217,20 @@ class Sweep(Closed):
     policy: PolicyChoice = PolicyChoice()
     variants: tuple[Literal["hash-seed", "order", "locale", "timezone"], ...] = ()
     footprint: Literal["units-v1", "units-v2", "off"] = "units-v1"
+    prices: tuple[Path, ...] = ()
     reference: Path | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _shorthands(cls, data: Any) -> Any:
-        """`arms: [a, b]` and `predictions: FILE` are short for the mapping and the list."""
+        """`arms: [a, b]`, `predictions: FILE` and `prices: FILE` are short for the mapping and the lists."""
         if isinstance(data, dict):
             data = dict(data)
             if isinstance(data.get("arms"), list):
                 data["arms"] = {str(name): {} for name in data["arms"]}
-            if isinstance(data.get("predictions"), str):
-                data["predictions"] = [data["predictions"]]
+            for name in ("predictions", "prices"):
+                if isinstance(data.get(name), str):
+                    data[name] = [data[name]]
         return data
 
     @model_validator(mode="after")
@@ -240,7 +245,8 @@ class Sweep(Closed):
         """With every path absolute: relative ones are taken from `base`."""
         data = self.model_dump()
         data["tasks"]["file"] = base / self.tasks.file
-        data["predictions"] = [base / p for p in self.predictions]
+        for name in ("predictions", "prices"):
+            data[name] = [base / p for p in data[name]]
         for arm in (data["arms"] or {}).values():
             arm["predictions"] = [base / p for p in arm["predictions"]]
         data["reference"] = (

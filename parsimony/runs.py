@@ -6,7 +6,7 @@ here knows where a run is stored.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -130,3 +130,15 @@ class Run:
     def of(self, arm: str) -> Iterator[Trial]:
         """The trials of an arm."""
         return (trial for trial in self.trials if trial.arm == arm)
+
+
+def majority(verdicts: Sequence[bool | None]) -> bool | None:
+    """One verdict of a candidate from its repeats: resolved when more than half of them are; a tie is not.
+
+    None where what is missing could turn it. Exact: it asks what the missing ones can still do, not how likely it is.
+    """
+    resolved = sum(verdict is True for verdict in verdicts)
+    missing = sum(verdict is None for verdict in verdicts)
+    if not verdicts or 2 * resolved <= len(verdicts) < 2 * (resolved + missing):
+        return None
+    return 2 * resolved > len(verdicts)

@@ -15,7 +15,7 @@ from typing import Any
 from parsimony.errors import InputError
 from parsimony.execution import Evidence, ExecutionOutcome
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 class Type(StrEnum):
@@ -192,6 +192,7 @@ _COST = _kind(
     *_columns(Type.FLOAT, "cpu_seconds", "wall_seconds"),
     *_columns(Type.INT64, "micro_dollars"),
     *_columns(Type.TIME, "recorded_at"),
+    *_columns(Type.NAME, "day", since=3),
 )
 
 _EVENT = _kind(

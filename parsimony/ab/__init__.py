@@ -1,6 +1,6 @@
 """Controlled comparisons: freeze everything, change one thing, say how sure the difference is (docs/comparisons.md)."""
 
-from parsimony.ab.cells import Cell, Grid, majority, make_grid
+from parsimony.ab.cells import Cell, Grid, make_grid
 from parsimony.ab.changes import Change, Flake
 from parsimony.ab.comparison import SMALLEST_EFFECT, Comparison, Look, Options, compare
 from parsimony.ab.costs import ArmCost, CostComparison, Distribution, Unit, compare_costs
@@ -11,6 +11,7 @@ from parsimony.ab.pairing import Pair, Source, align, choose, only_arm
 from parsimony.ab.pooling import Pooled, located, pool
 from parsimony.ab.recommendation import COST_BOUND, RULE, Advice, Bound, Effect, Price, advise
 from parsimony.ab.wording import details, headline
+from parsimony.runs import majority
 
 __all__ = [
     "COST_BOUND",

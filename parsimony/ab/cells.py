@@ -11,25 +11,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from parsimony.runs import Settings, Trial
+from parsimony.runs import Settings, Trial, majority
 from parsimony.scorer import Outcome
 from parsimony.tasks import Task
 
 Floats = NDArray[np.float64]
 Key = tuple[str, int]
 MICRO: Final = 1_000_000
-
-
-def majority(verdicts: Sequence[bool | None]) -> bool | None:
-    """One verdict of a candidate from its repeats: resolved when more than half of them are; a tie is not.
-
-    None where what is missing could turn it. Exact: it asks what the missing ones can still do, not how likely it is.
-    """
-    resolved = sum(verdict is True for verdict in verdicts)
-    missing = sum(verdict is None for verdict in verdicts)
-    if not verdicts or 2 * resolved <= len(verdicts) < 2 * (resolved + missing):
-        return None
-    return 2 * resolved > len(verdicts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,13 +180,18 @@ def spent_lines(summary: Mapping[str, Any]) -> Sequence[str]:
         spent, alone = kinds["compute_spent"], kinds["compute_attributed"]
         lines.append(
             f"grading: {seconds(spent['wall_seconds'])} in sandboxes, {seconds(spent['cpu_seconds'])} of CPU"
-            f" ({seconds(alone['wall_seconds'])} if every candidate had been graded alone)"
+            f" ({seconds(alone['wall_seconds'])} if every candidate had been graded alone){_paid(spent, '; ')}"
         )
     if "llm" in kinds:
         llm = kinds["llm"]
-        unpriced = summary["cost"]["llm_rows_without_dollars"]
-        dollars = f"${llm['micro_dollars'] / 1e6:,.2f}" + (
-            f" and {unpriced} candidates without a price" if unpriced else ""
-        )
-        lines.append(f"producing: {llm['tokens']:,} tokens in {llm['calls']:,} calls, {dollars}")
+        told = _paid(llm) or "dollars are not known: no price file (`prices:` in the sweep, or `cost --prices`)"
+        lines.append(f"producing: {llm['tokens']:,} tokens in {llm['calls']:,} calls, {told}")
     return lines
+
+
+def _paid(total: Mapping[str, Any], before: str = "") -> str:
+    """The dollars of a kind of cost, "" where none are known."""
+    if total["micro_dollars"] is None:
+        return ""
+    unpriced = total.get("unpriced", 0)
+    return f"{before}${total['micro_dollars'] / 1e6:,.2f}" + (f" and {unpriced} without a price" if unpriced else "")

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 
-from parsimony.ab.cells import majority
 from parsimony.cost_ledger.entries import Entry, Kind, Total, entries
 from parsimony.cost_ledger.prices import MICRO, PriceTable
-from parsimony.runs import Run, Spend, Trial
+from parsimony.runs import Run, Spend, Trial, majority
 
 Rational = Fraction | int
 
@@ -21,7 +20,7 @@ class CandidateCost:
     """What one candidate cost.
 
     Attributes:
-        verdict: one of all its repeats, as in comparisons (`parsimony.ab.cells.majority`); None = missing.
+        verdict: one of all its repeats, as in comparisons (`parsimony.runs.majority`); None = missing.
         llm: micro-dollars of producing it; None where nobody told.
         compute: of grading it once, the mean of its repeats: they are the instrument's doing. None where it has no
             price, 0 where it needed no execution.

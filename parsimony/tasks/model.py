@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Literal
 
 from parsimony.canonical import digest_bytes, digest_json
@@ -89,6 +90,9 @@ class Usage:
     """What producing a candidate cost. Every field is optional; None = not told.
 
     Units: tokens, calls, seconds, US dollars.
+
+    Attributes:
+        day: on which it was produced: the prices of that day hold.
     """
 
     model: str | None = None
@@ -99,6 +103,7 @@ class Usage:
     cpu_seconds: float | None = None
     wall_seconds: float | None = None
     dollars: float | None = None
+    day: date | None = None
 
     @property
     def tokens(self) -> int | None:

@@ -13,6 +13,7 @@ import os
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from dataclasses import fields as fields_of
+from datetime import date
 from pathlib import Path
 
 from parsimony.errors import InputError
@@ -126,7 +127,16 @@ def _usage(row: Fields) -> Usage | None:
         cpu_seconds=fields.number("cpu_seconds"),
         wall_seconds=fields.number("wall_seconds"),
         dollars=fields.number("dollars"),
+        day=_day(fields),
     )
+
+
+def _day(fields: Fields) -> date | None:
+    told = fields.identifier("day")
+    try:
+        return None if told is None else date.fromisoformat(told)
+    except ValueError:
+        raise fields.wrong("day", "a day such as 2026-11-30") from None
 
 
 def _trace(row: Fields) -> Trace | None:

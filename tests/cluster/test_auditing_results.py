@@ -88,7 +88,7 @@ def finished(monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def test_a_comparison_leaves_it_out_and_says_so(finished: Run, tmp_path: Path) -> None:
-    (found,) = comparing._compared(comparing.Request((tmp_path,)))
+    (found,), _ = comparing._compared(comparing.Request((tmp_path,)))
     source, notes = comparing._source(tmp_path)
     assert source.run.tasks.keys() == {"t-1"}
     assert {trial.task_id for trial in source.run.trials} == {"t-1"}

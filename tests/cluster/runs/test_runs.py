@@ -25,6 +25,7 @@ from cluster.measuring import measured
 from cluster.plan import Plan, Unit
 from cluster.sandboxes.fake import FakeSandbox
 from cluster.sweep import Sweep, read_sweep
+from parsimony.cli import screen
 from parsimony.cli.footprint import Choice, leaderboard
 from parsimony.errors import InputError, LedgerLocked, PermanentError, SandboxUnavailable
 from parsimony.execution import (
@@ -562,3 +563,65 @@ def test_an_interrupted_calibration_goes_on_where_it_stopped(bench: Bench) -> No
     assert bench.requests == 2 * 3, "base was done"
     assert not second.missing
     assert not list(bench.root.glob("*.calibration"))
+
+
+PRICES = """\
+version: 1
+currency: USD
+models:
+  - {name: m, input: 1, cached: 0.1, output: 10, valid_from: 2026-01-01, valid_until: 2026-01-31, source: made up}
+  - {name: m, input: 2, cached: 0.2, output: 20, valid_from: 2026-02-01, valid_until: 2026-12-31, source: made up}
+compute:
+  - {cpu_hour: 3.6, valid_from: 2020-01-01, source: made up}
+"""
+USAGE = {"model": "m", "input_tokens": 1000, "output_tokens": 100, "day": "2026-01-31"}
+
+
+def test_a_run_without_prices_does_not_know_its_dollars(bench: Bench) -> None:
+    bench.predictions(("t-1", "x", 1, "fixed"), usage=USAGE)
+    found = bench.grade().summary["cost"]
+    assert {kind: one["micro_dollars"] for kind, one in found["kinds"].items()} == dict.fromkeys(found["kinds"])
+    assert (found["llm_rows_without_dollars"], found["prices"]) == (1, [])
+    assert "dollars are not known" in " ".join(screen.spent_lines({"cost": found}))
+
+
+@pytest.mark.parametrize(("day", "micro"), [("2026-01-31", 2000), ("2026-02-01", 4000)])
+def test_a_run_is_priced_by_the_day_of_each_candidate(bench: Bench, day: str, micro: int) -> None:
+    """Also from its ledger alone, later; grading: a second of CPU at 3.60 an hour is a thousand micro-dollars."""
+    (bench.root / "prices.yaml").write_text(PRICES)
+    bench.predictions(("t-1", "x", 1, "fixed"), ("t-1", "y", 1, "fixed"), usage={**USAGE, "day": day})
+    found = bench.grade(prices="prices.yaml").summary["cost"]
+    dollars = {kind: (one["micro_dollars"], one["unpriced"]) for kind, one in found["kinds"].items()}
+    assert dollars == {"llm": (2 * micro, 0), "compute_spent": (1000, 0), "compute_attributed": (2000, 0)}
+    assert found["prices"] == ["prices.yaml"]
+    again = regrade_run(read_sweep(bench.root / "out" / "sweep.yaml"), bench.root / "out", Watcher())
+    assert again.summary["cost"] == found
+
+
+@pytest.mark.parametrize(
+    ("usage", "words"),
+    [
+        ({**USAGE, "model": "other"}, r"t-1, arm x, seed 1 .*no price of the model 'other' on 2026-01-31; add it"),
+        ({**USAGE, "day": "2025-12-31"}, r"no price of the model 'm' on 2025-12-31 \(there is one from 2026-01-01"),
+        ({"input_tokens": 5, "day": "2026-01-31"}, "tells neither dollars nor a model"),
+    ],
+)
+def test_what_has_no_price_is_an_error_before_anything_starts(bench: Bench, usage: dict[str, Any], words: str) -> None:
+    (bench.root / "prices.yaml").write_text(PRICES)
+    bench.predictions(("t-1", "x", 1, "fixed"), usage=usage)
+    with pytest.raises(InputError, match=words) as caught:
+        bench.grade(prices=["prices.yaml"])
+    assert "--prices" in caught.value.mend or "usage" in caught.value.mend
+    assert not (bench.root / "out").exists()
+
+
+def test_dollars_as_told_need_no_price(bench: Bench) -> None:
+    (bench.root / "prices.yaml").write_text(PRICES)
+    bench.predictions(("t-1", "x", 1, "fixed"), usage={"model": "other", "dollars": 0.5})
+    assert bench.grade(prices="prices.yaml").summary["cost"]["kinds"]["llm"]["micro_dollars"] == 500_000
+
+
+def test_a_day_that_is_none_rejects_its_row(bench: Bench) -> None:
+    bench.predictions(("t-1", "x", 1, "fixed"), usage={**USAGE, "day": "soon"})
+    with pytest.raises(InputError, match=r"usage\.day: is 'soon'"):
+        bench.grade()
