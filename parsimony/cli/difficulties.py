@@ -13,6 +13,7 @@ from rich.text import Text
 from cluster.finished import read_run
 from cluster.rundir import write_atomically
 from parsimony.cli import DONE, NO, PARTIAL, screen
+from parsimony.cli.collecting import no_collections
 from parsimony.difficulty import (
     Band,
     By,
@@ -97,7 +98,8 @@ def _read(request: Request) -> Inputs:
         raise InputError(
             "there is nothing to read", mend="name folders of runs, or a file with --responses", field="RUN"
         )
-    gathered = gather([read_run(folder) for folder in _once(request.runs, "RUN")], By(request.respondent))
+    with no_collections():
+        gathered = gather([read_run(folder) for folder in _once(request.runs, "RUN")], By(request.respondent))
     responses, rejected = list(gathered.responses), []
     owners = {one.respondent: "a run" for one in responses}
     for path in _once(request.responses, "--responses"):

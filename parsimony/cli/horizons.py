@@ -13,6 +13,7 @@ from rich.text import Text
 from cluster.finished import read_run
 from cluster.rundir import write_atomically
 from parsimony.cli import DONE, NO, PARTIAL, screen
+from parsimony.cli.collecting import no_collections
 from parsimony.errors import InputError
 from parsimony.horizon import Horizon, Minutes, Observations, Options, State, Weighting, estimate, observe, read_minutes
 from parsimony.horizon.wording import duration, interval
@@ -55,7 +56,8 @@ def run(request: Request, page: Path | None, *, as_json: bool) -> int:
     options = request.options()
     options.check()
     times, rejected = read_minutes(request.minutes)
-    finished, notes = _usable(read_run(request.root))
+    with no_collections():
+        finished, notes = _usable(read_run(request.root))
     arms = [_of_arm(finished, arm, times, options, request.minutes) for arm in _arms(finished, request.arms)]
     if page is not None:
         from parsimony.report.horizon_page import horizon_page

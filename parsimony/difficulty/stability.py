@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from parsimony.difficulty.bank import Bank
 from parsimony.resampling import TIE, weighted_mean_draws
@@ -152,7 +151,8 @@ def _ranks(values: Floats) -> Floats:
     """Ranks from the best, 1; equal up to rounding share their middle; NaN stays."""
     known = ~np.isnan(values)
     ranks = np.full(len(values), np.nan)
-    ranks[known] = rankdata(-np.round(values[known], 11))
+    _, places, counts = np.unique(-np.round(values[known], 11), return_inverse=True, return_counts=True)
+    ranks[known] = (np.cumsum(counts) - (counts - 1) / 2)[places]
     return ranks
 
 

@@ -243,7 +243,17 @@ def test_bins_are_doublings_and_hold_every_task() -> None:
 
 @pytest.mark.parametrize(
     ("minutes", "text"),
-    [(0, "0 s"), (0.5, "30 s"), (1, "1 min"), (59.94, "59.9 min"), (90, "1.5 h"), (1440, "1 days"), (1e6, "1.9 years")],
+    [
+        (0, "0 s"),
+        (0.5, "30 s"),
+        (1, "1 min"),
+        (59.94, "59.9 min"),
+        (90, "1.5 h"),
+        (1440, "1 days"),
+        (1e6, "1.9 years"),
+        (1e-9, "< 1 ms"),
+        (1e12, "> 1e6 years"),
+    ],
 )
 def test_durations(minutes: float, text: str) -> None:
     assert duration(minutes) == text
