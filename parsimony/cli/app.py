@@ -37,9 +37,11 @@ from parsimony.cli.options import (
     Tasks,
     Workers,
 )
+from parsimony.cli.sections import Sections
 
 app = typer.Typer(
     name="parsimony",
+    cls=Sections,
     help="Executed evidence on whether a coding agent really got better: candidate patches, real tests, real images.",
     no_args_is_help=True,
     add_completion=False,
