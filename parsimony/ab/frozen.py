@@ -65,7 +65,7 @@ def _config(shared: Settings, grid: Grid) -> FrozenConfig:
 def _differs(name: str, ours: object, theirs: object, baseline: Grid, candidate: Grid) -> InputError:
     values = f"{_told(ours)} for {baseline.label!r} and {_told(theirs)} for {candidate.label!r}"
     if name == "model":
-        mend = "comparing models is no A/B: `parsimony matrix` sets models, tasks and scaffolds side by side"
+        mend = "comparing models is no A/B: `parsimony matrix` sets models, benchmarks and scaffolds side by side"
     elif None in {ours, theirs}:
         mend = f"state `{name}` for both arms (under `frozen:` in the sweep): what is not stated may not be equal"
     elif name == "task_set":
