@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -100,8 +101,11 @@ def short(name: str, size: int = 28) -> str:
 def svg_of(figure: Figure, title: str) -> str:
     """The figure as an `<svg>` element as wide as what it stands in, with a name for those who cannot see it."""
     text = io.StringIO()
-    figure.tight_layout()
-    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    with warnings.catch_warnings():
+        # Text stays text and is drawn by the reader's browser, which has more glyphs than the font measured with here.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure.tight_layout()
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r'\1 width="100%"', svg, count=1)
