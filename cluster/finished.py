@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from cluster.costrows import cost_rows
 from cluster.ledger import LedgerReader
 from cluster.plan import Inputs, load
+from cluster.pricefile import read_prices
 from cluster.results import Identity, identity
 from cluster.rundir import RunFolder, read_jsonl
 from cluster.sweep import Sweep, read_sweep
 from parsimony.canonical import digest_json
+from parsimony.cost_ledger import PriceTable, with_prices
 from parsimony.cost_ledger.rows import CostRow, RowKind
 from parsimony.runs import Run, Settings, Spend, Trial
 from parsimony.scorer import Outcome
@@ -55,6 +58,17 @@ def read_run(root: Path, inputs: Inputs | None = None) -> Run:
     settings = {arm: _settings(arm, shared, sweep, trials) for arm in arms}
     quarantined = {name: reasons for name, reasons in inputs.quarantined.items() if name in tasks}
     return Run(run_id, sweep.name, str(root), tasks, settings, trials, quarantined)
+
+
+def read_priced_run(root: Path, prices: Iterable[Path] = (), at: date | None = None) -> Run:
+    """The run in the folder `root` with its dollars, where predictions tell tokens only. Arguments and errors as
+    `prices_of` and `parsimony.cost_ledger.with_prices`."""
+    return with_prices(read_run(root), prices_of(root, prices), at)
+
+
+def prices_of(root: Path, prices: Iterable[Path] = ()) -> PriceTable:
+    """The prices of some files; without any those that the run's sweep names."""
+    return read_prices(tuple(prices) or read_sweep(RunFolder.existing(root).sweep).prices)
 
 
 def _trial(

@@ -192,17 +192,11 @@ def _cost(rows: Iterable[CostRow], prices: PriceTable) -> dict[str, Any]:
     found: dict[str, list[tuple[Spend, int | None]]] = {}
     for row in rows:
         kind = Kind.LLM if row.kind is RowKind.LLM else Kind.COMPUTE
-        found.setdefault(row.kind.value, []).append((row.spend, _dollars(kind, row, prices)))
+        name = f"{row.task_id}, arm {row.arm}, seed {row.seed}"
+        found.setdefault(row.kind.value, []).append((row.spend, priced(kind, row.spend, prices, None, name=name)[1]))
     kinds = {kind: _total(Total.of(some)) for kind, some in found.items()}
     unpriced = kinds.get(RowKind.LLM.value, {}).get("unpriced", 0)
     return {"kinds": kinds, "llm_rows_without_dollars": unpriced, "prices": [Path(file).name for file in prices.files]}
-
-
-def _dollars(kind: Kind, row: CostRow, prices: PriceTable) -> int | None:
-    """Micro-dollars of a row; None where it tells none and no price file was given. With one, no price is an error."""
-    if not prices.files:
-        return row.spend.micro_dollars
-    return priced(kind, row.spend, prices, None, name=f"{row.task_id}, arm {row.arm}, seed {row.seed}")[1]
 
 
 def _total(total: Total) -> dict[str, Any]:

@@ -6,10 +6,13 @@ here knows where a run is stored.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from typing import Any
 
+from parsimony.errors import InputError
 from parsimony.scorer import Outcome
 from parsimony.tasks import Task, Trace
 
@@ -126,6 +129,25 @@ class Run:
         """The same run as if it had not planned some tasks."""
         left = {name: task for name, task in self.tasks.items() if name not in tasks}
         return replace(self, tasks=left, trials=tuple(trial for trial in self.trials if trial.task_id not in tasks))
+
+    def counted(self) -> Run:
+        """The run without its quarantined tasks: what rates, means and sums are made of.
+
+        Raises:
+            InputError: nothing is left.
+        """
+        if self.tasks and self.quarantined.keys() >= self.tasks.keys():
+            mend = "mend the tasks and audit them again (docs/audit.md)"
+            raise InputError("has nothing that counts: every task is quarantined", mend=mend, file=self.source)
+        return self.without(self.quarantined) if self.quarantined else self
+
+    def left_out(self) -> list[dict[str, Any]]:
+        """The tasks that do not count, as a summary has them: `task_id`, how many trials were `planned`, `reasons`."""
+        planned = Counter(trial.task_id for trial in self.trials)
+        return [
+            {"task_id": task, "planned": planned[task], "reasons": list(reasons)}
+            for task, reasons in self.quarantined.items()
+        ]
 
     def of(self, arm: str) -> Iterator[Trial]:
         """The trials of an arm."""

@@ -14,7 +14,10 @@ from parsimony.cli.options import (
     RunDir,
 )
 
-Prices = Annotated[list[Path] | None, typer.Option("--prices", metavar="FILE", help="A price file; may be repeated.")]
+Prices = Annotated[
+    list[Path] | None,
+    typer.Option("--prices", metavar="FILE", help="A price file; may be repeated. Default: those of the sweep."),
+]
 AsOf = Annotated[
     str | None, typer.Option("--as-of", metavar="DATE", help="Prices of this day. Default: the day of each cost.")
 ]
@@ -26,14 +29,17 @@ CpuHour = Annotated[
 def scorecard(
     folder: RunDir,
     *,
+    prices: Prices = None,
+    as_of: AsOf = None,
     cpu_hour: CpuHour = None,
     page: Annotated[bool, typer.Option("--page/--no-page", help="Also write scorecard.html.")] = True,
     json: Json = False,
 ) -> None:
     """Where in the coding loop each candidate was won or lost: writes scorecards.jsonl and scorecard-notes.jsonl."""
-    from parsimony.cli import scorecards
+    from parsimony.cli import costs, scorecards
 
-    raise typer.Exit(scorecards.scorecard(folder, cpu_hour=cpu_hour, page=page, as_json=json))
+    pricing = scorecards.Pricing(tuple(prices or ()), costs.parse_day(as_of), cpu_hour)
+    raise typer.Exit(scorecards.scorecard(folder, pricing, page=page, as_json=json))
 
 
 def diagnose(

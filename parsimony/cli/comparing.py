@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.text import Text
 
-from cluster.finished import read_run
+from cluster.finished import read_priced_run, read_run
 from cluster.ledger import LedgerReader
 from cluster.rundir import RunFolder, write_atomically, write_json
 from parsimony import ab
@@ -62,7 +62,8 @@ def compare(request: Request, output: Output, place: Place) -> int:
     if request.rerun and any(one.flakes for one in found) and _rerun(request, quiet=output.as_json):
         found, runs = _compared(request)
     standings = stand(found, runs, place)
-    _write(found, standings, replace(output, page=page), place)
+    left_out = {task: list(reasons) for run in runs for task, reasons in run.quarantined.items()}
+    _write(found, standings, replace(output, page=page), place, left_out)
     if output.as_json:
         screen.print_json(_alone([one.record.to_json() for one in found]))
     else:
@@ -155,17 +156,14 @@ def _of_two(
 
 def _source(folder: Path) -> tuple[ab.Source, tuple[str, ...]]:
     """A run without its quarantined tasks, with what was graded again beside it, and notes about both."""
-    whole = read_run(folder)
-    left_out = tuple(whole.quarantined)
-    if left_out and len(left_out) == len(whole.tasks):
-        mend = "mend the tasks and audit them again (docs/audit.md)"
-        raise InputError("has nothing to compare: every task is quarantined", mend=mend, file=str(folder))
+    whole = read_priced_run(folder)
+    counted = whole.counted()
     source, notes = _with_reruns(folder, ab.located(whole))
-    if not left_out:
+    if counted is whole:
         return source, notes
-    named = f"{', '.join(left_out[:5])}{' and others' if len(left_out) > 5 else ''}"
-    told = f"{len(left_out)} of {len(whole.tasks)} tasks of {folder} are quarantined and take no part: {named}"
-    return replace(source, run=source.run.without(left_out)), (*notes, told)
+    named = [f"{task} ({'; '.join(reasons)})" for task, reasons in whole.quarantined.items()]
+    told = f"{len(named)} of {len(whole.tasks)} tasks of {folder} are quarantined and take no part: {', '.join(named)}"
+    return replace(source, run=source.run.without(whole.quarantined)), (*notes, told)
 
 
 def _with_reruns(folder: Path, run: Run) -> tuple[ab.Source, tuple[str, ...]]:
@@ -174,7 +172,7 @@ def _with_reruns(folder: Path, run: Run) -> tuple[ab.Source, tuple[str, ...]]:
     again = folder / FOLDER
     if not (again / "outcomes.jsonl").exists():
         return ab.Source(run, images), ()
-    more = ab.located(read_run(again))
+    more = ab.located(read_priced_run(again))
     flaky = {(trial.task_id, trial.arm, trial.seed) for trial in more.trials}
     told = f"{len(more.trials)} further executions of {len(flaky)} flaky candidates in {again}"
     theirs = _images(again)
@@ -219,7 +217,13 @@ def _rerun(request: Request, *, quiet: bool) -> bool:
 # ---- files
 
 
-def _write(found: Sequence[ab.Comparison], standings: Sequence[Standing], output: Output, place: Place) -> None:
+def _write(
+    found: Sequence[ab.Comparison],
+    standings: Sequence[Standing],
+    output: Output,
+    place: Place,
+    left_out: Mapping[str, Sequence[str]],
+) -> None:
     """The record, what it rests on, the page, and beside the record (else the page) what it may be called."""
     from parsimony.report.comparison_page import comparison_page
 
@@ -232,7 +236,8 @@ def _write(found: Sequence[ab.Comparison], standings: Sequence[Standing], output
         write_json(output.out, _alone([one.record.to_json() for one in found]))
     if output.details is not None:
         both = zip(found, told, strict=True)
-        write_json(output.details, [{**ab.details(one), "standing": standing} for one, standing in both])
+        also = {"quarantined": left_out}
+        write_json(output.details, [{**ab.details(one), "standing": standing, **also} for one, standing in both])
     page = comparison_page(found, beside=output.page.parent, standings=[(one.claim, one.note) for one in standings])
     write_atomically(output.page, page.encode("utf-8", "replace"))
     write_json((output.out or output.page).with_suffix(".claim.json"), _alone(told))

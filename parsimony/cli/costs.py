@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -11,28 +11,29 @@ from typing import Any
 from rich.text import Text
 
 from cluster.costrows import cost_rows
-from cluster.finished import read_run
+from cluster.finished import prices_of, read_run
 from cluster.ledger import LedgerReader
-from cluster.pricefile import read_prices
 from cluster.rundir import RunFolder, write_atomically, write_jsonl
 from parsimony.canonical import digest_bytes
 from parsimony.chain import Chain
 from parsimony.cli import DONE, NO, PARTIAL, costs_screen, screen
+from parsimony.cli.collecting import no_collections
+from parsimony.cli.costs_screen import Told
 from parsimony.cost_ledger import (
     ArmCost,
     CostRow,
     Entry,
     PriceTable,
     Ranked,
-    Reconciliation,
+    Total,
     by_arm,
     entries,
     rank,
     reconcile,
+    spent_by_arm,
 )
 from parsimony.errors import InputError
 from parsimony.runs import Run
-from parsimony.statistics import quantile
 
 RECORDED = "cost.recorded"
 """Kind of the entries of the append-only ledger."""
@@ -71,31 +72,39 @@ def parse_day(text: str | None) -> date | None:
 
 def run(request: Request, *, as_json: bool) -> int:
     """Tell costs. Exit status 1 when they do not agree with the ledger, 3 when a part has no price or is not known."""
-    table = read_prices(request.prices)
-    whole = read_run(request.root)
-    counted = whole.without(whole.quarantined)
-    arms = by_arm(counted, table, request.as_of)
-    ranked = rank(arms)
-    found = None
-    if request.reconcile:
-        everything = by_arm(whole, table, request.as_of) if whole.quarantined else arms
-        found = reconcile(whole, everything, ledger_rows(request.root), table, request.as_of)
+    page = request.page or request.root / "cost.html"
+    with no_collections():
+        table = prices_of(request.root, request.prices)
+        whole = read_run(request.root)
+        told = _told(request, whole, table)
     if request.rows is not None:
         request.rows.parent.mkdir(parents=True, exist_ok=True)
         write_jsonl(request.rows, (_row(one) for one in entries(whole, table, request.as_of)))
-    appended = _record(request.ledger, counted, arms, request.prices) if request.ledger is not None else None
-    page = request.page or request.root / "cost.html"
-    _write_page(page, counted, ranked, table, found)
+    appended = None if request.ledger is None else _record(request.ledger, whole, told, table.files)
+    _write_page(page, whole, told)
     if as_json:
-        screen.print_json(_json(ranked, whole, found))
+        screen.print_json(_json(told, whole))
     else:
-        costs_screen.show(ranked, table, whole.quarantined, found)
+        costs_screen.show(told)
         if appended is not None:
             screen.console().print(Text(f"{request.ledger}: {appended} entries added"))
         screen.console().print(Text(f"page: {page}"))
-    if found is not None and found.differences:
+    if told.found is not None and told.found.differences:
         return NO
-    return DONE if all(arm.dollars is not None for arm in arms) else PARTIAL
+    return DONE if all(one.cost.dollars is not None for one in told.ranked) else PARTIAL
+
+
+def _told(request: Request, whole: Run, table: PriceTable) -> Told:
+    """What there is to tell of a run."""
+    rows = ledger_rows(request.root)
+    counted = whole.counted()
+    arms = by_arm(counted, table, request.as_of)
+    found = None
+    if request.reconcile:
+        everything = arms if counted is whole else by_arm(whole, table, request.as_of)
+        found = reconcile(whole, everything, rows, table, request.as_of)
+    spent = spent_by_arm(rows, counted.tasks, table, request.as_of)
+    return Told(rank(arms), spent, table, whole.left_out(), found)
 
 
 def ledger_rows(root: Path) -> list[CostRow]:
@@ -121,18 +130,18 @@ def _row(one: Entry) -> dict[str, Any]:
     }
 
 
-def _record(path: Path, run: Run, arms: Iterable[ArmCost], prices: Iterable[Path]) -> int:
+def _record(path: Path, run: Run, told: Told, prices: Iterable[str]) -> int:
     """Append what each arm cost, unless just that was the last word on it. Returns how many entries were added."""
-    files = {str(file): digest_bytes(file.read_bytes()) for file in prices}
+    files = {file: digest_bytes(Path(file).read_bytes()) for file in prices}
     chain = Chain.open(path)
     with chain.writing():
         last = {(one.data.get("run"), one.data.get("arm")): one.data for one in chain.entries(RECORDED)}
-        wanted = [_entry(run, arm, files) for arm in arms]
+        wanted = [_entry(run, one.cost, told, files) for one in sorted(told.ranked, key=lambda one: one.cost.arm)]
         fresh = [(RECORDED, data) for data in wanted if last.get((data["run"], data["arm"])) != data]
         return len(chain.extend(fresh))
 
 
-def _entry(run: Run, arm: ArmCost, files: Mapping[str, str]) -> dict[str, Any]:
+def _entry(run: Run, arm: ArmCost, told: Told, files: Mapping[str, str]) -> dict[str, Any]:
     return {
         "run": run.run_id,
         "name": run.name,
@@ -145,22 +154,25 @@ def _entry(run: Run, arm: ArmCost, files: Mapping[str, str]) -> dict[str, Any]:
         "prices_of": [day.isoformat() for day in arm.days] if arm.days else None,
         "llm": asdict(arm.llm),
         "compute": asdict(arm.compute),
+        "compute_spent": asdict(told.spent.get(arm.arm, Total())),
+        "quarantined": sorted(one["task_id"] for one in told.left_out),
     }
 
 
-def _json(ranked: Sequence[Ranked], whole: Run, found: Reconciliation | None) -> dict[str, Any]:
-    told: dict[str, Any] = {
+def _json(told: Told, whole: Run) -> dict[str, Any]:
+    written: dict[str, Any] = {
         "run": whole.run_id,
         "name": whole.name,
-        "quarantined": sorted(whole.quarantined),
-        "arms": [_arm_json(one) for one in ranked],
+        "prices": list(told.table.files),
+        "quarantined": list(told.left_out),
+        "arms": [_arm_json(one, told.spent.get(one.cost.arm, Total())) for one in told.ranked],
     }
-    if found is not None:
-        told["reconciliation"] = asdict(found)
-    return told
+    if told.found is not None:
+        written["reconciliation"] = asdict(told.found)
+    return written
 
 
-def _arm_json(one: Ranked) -> dict[str, Any]:
+def _arm_json(one: Ranked, spent: Total) -> dict[str, Any]:
     cost = one.cost
     micro = cost.micro_dollars
     return {
@@ -181,21 +193,15 @@ def _arm_json(one: Ranked) -> dict[str, Any]:
         "prices_of": [day.isoformat() for day in cost.days] if cost.days else None,
         "llm": asdict(cost.llm),
         "compute": asdict(cost.compute),
-        "micro_dollars_per_candidate": _spread([c.llm for c in cost.each if c.llm is not None]),
+        "compute_spent": asdict(spent),
+        "micro_dollars_per_candidate": cost.spread(),
         **cost.ratios(),
     }
 
 
-def _spread(values: Sequence[int]) -> Mapping[str, float | None]:
-    plain = [float(value) for value in values]
-    return {"median": quantile(plain, 0.5), "p90": quantile(plain, 0.9), "max": max(plain, default=None)}
-
-
-def _write_page(
-    path: Path, run: Run, ranked: Sequence[Ranked], table: PriceTable, found: Reconciliation | None
-) -> None:
+def _write_page(path: Path, run: Run, told: Told) -> None:
     from parsimony.report.cost_page import cost_page
 
-    html = cost_page(run, ranked, table, found)
+    html = cost_page(run, told.ranked, told.spent, told.table, told.found)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, html.encode("utf-8", "replace"))

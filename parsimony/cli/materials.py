@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from cluster.basefiles import BaseFiles as Stored
 from cluster.basefiles import of_task
-from cluster.finished import read_run
+from cluster.finished import prices_of, read_run
 from cluster.ledger import LedgerReader
 from cluster.plan import load
 from cluster.rundir import RunFolder, read_jsonl
 from cluster.sweep import read_sweep
+from parsimony.cost_ledger import with_prices
 from parsimony.execution import TestStatus
 from parsimony.reference import Reference
 from parsimony.runs import Run, Trial
@@ -32,15 +34,19 @@ Row = Mapping[str, Any]
 Identity = tuple[str, str, int]
 
 
-def open_run(root: Path) -> tuple[Run, Materials, BaseFiles]:
-    """A run, the material of its trials, and its base files.
+def open_run(root: Path, prices: Iterable[Path] = (), at: date | None = None) -> tuple[Run, Materials, BaseFiles]:
+    """A run with its dollars, the material of its trials, and its base files.
+
+    Args:
+        prices, at: as `cluster.finished.read_priced_run`.
 
     Raises:
-        InputError: the folder, or the inputs that its sweep names, cannot be read.
+        InputError: the folder, or the inputs that its sweep names, cannot be read, or a candidate has no price.
     """
     folder = RunFolder.existing(root)
+    table = prices_of(root, prices)
     inputs = load(read_sweep(folder.sweep))
-    run = read_run(root, inputs)
+    run = with_prices(read_run(root, inputs), table, at)
     candidates = {(one.instance_id, one.arm, one.seed): one for one in inputs.candidates}
     wanted = {trial.execution_key for trial in run.trials}
     rows: dict[str, Row] = {}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,34 +20,54 @@ from parsimony.cli.materials import open_run
 from parsimony.cli.reading import read_summary
 from parsimony.diagnosis import ALL, Diagnosis, Difference, Funnel, Mean, diagnose, funnel, means, sentence, wording
 from parsimony.errors import InputError
-from parsimony.scorecard import Measured, Measurer, Note, Price, no_price
+from parsimony.runs import Run
+from parsimony.scorecard import BaseFiles, Materials, Measured, Measurer, Note, Price, no_price
 
 ARMS_A_TABLE = 3
 CARDS, NOTES, PAGE = "scorecards.jsonl", "scorecard-notes.jsonl", "scorecard.html"
 
 
-def scorecard(root: Path, *, cpu_hour: float | None, page: bool, as_json: bool) -> int:
-    """Measure every candidate of a run, write the records beside its results, and show the means of each arm."""
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """What things cost.
+
+    Attributes:
+        files: price files; none = those of the sweep. at: the day whose prices hold; None = the day of each cost.
+        cpu_hour: dollars of an hour of a processor, where no file has a price of computing.
+    """
+
+    files: tuple[Path, ...] = ()
+    at: date | None = None
+    cpu_hour: float | None = None
+
+
+def scorecard(root: Path, pricing: Pricing, *, page: bool, as_json: bool) -> int:
+    """Measure every candidate of a run, write the records beside its results, and show the means of each arm.
+
+    Quarantined tasks have records, and are in no mean.
+    """
     folder = RunFolder.existing(root)
     with no_collections():
-        measured = list(_measure(root, cpu_hour))
-    notes = [note for note, _ in measured]
-    cards = [card for _, card in measured if card is not None]
-    write_jsonl(root / CARDS, (card.to_json() for card in cards))
-    write_jsonl(root / NOTES, (note.to_json() for note in notes))
-    arms = _by_arm(notes)
+        run, measured = _measure(root, pricing)
+        run.counted()  # nothing is measured where nothing would count
+        every = list(measured)
+    write_jsonl(root / CARDS, (card.to_json() for _, card in every if card is not None))
+    write_jsonl(root / NOTES, (note.to_json() for note, _ in every))
+    counted = [(note, card) for note, card in every if note.task_id not in run.quarantined]
+    notes, cards = [note for note, _ in counted], sum(card is not None for _, card in counted)
+    arms, left_out = _by_arm(notes), run.left_out()
     footprints = read_summary(folder).get("footprint", {})
     if page:
         from parsimony.report.scorecard_page import write_scorecard_page
 
-        write_scorecard_page(root / PAGE, folder.root.name, arms, footprints)
+        write_scorecard_page(root / PAGE, folder.root.name, arms, footprints, left_out)
     if as_json:
-        screen.print_json({**_summary(arms, len(cards), notes), "footprint": footprints})
+        screen.print_json({**_summary(arms, cards, notes), "quarantined": left_out, "footprint": footprints})
     else:
-        _print_scorecard(arms, len(cards), notes, root, page=page)
-        for line in _footprint_lines(footprints):
+        _print_scorecard(arms, cards, notes, root, page=page)
+        for line in (*screen.quarantine_lines({"quarantined": left_out}), *_footprint_lines(footprints)):
             screen.console().print(Text(line))
-    return DONE if len(cards) == len(notes) else PARTIAL
+    return DONE if cards == len(notes) else PARTIAL
 
 
 def _footprint_lines(footprints: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[str]:
@@ -58,9 +79,10 @@ def _footprint_lines(footprints: Mapping[str, Mapping[str, Mapping[str, Any]]]) 
                 yield f"footprint, {arm}: {one['mean_net_units']:+.1f} net units, {one['mean_churn']:.1f} churn ({of})"
 
 
-def _measure(root: Path, cpu_hour: float | None) -> Iterable[Measured]:
-    run, materials, base = open_run(root)
-    return Measurer(base, _price(cpu_hour)).measure(run, materials)
+def _measure(root: Path, pricing: Pricing) -> tuple[Run, Iterable[Measured]]:
+    """A run, and every trial of it measured."""
+    run, materials, base = open_run(root, pricing.files, pricing.at)
+    return run, Measurer(base, _price(pricing.cpu_hour)).measure(run, materials)
 
 
 def _price(cpu_hour: float | None) -> Price:
@@ -150,29 +172,42 @@ class Sides:
 
 
 def diagnose_runs(sides: Sides, out: Path | None, *, as_json: bool) -> int:
-    """Say which stage moved from the baseline to the candidate, and where the gap is now."""
-    one = [note for note, _ in _measure(sides.first, None)]
-    other = one if sides.second is None else [note for note, _ in _measure(sides.second, None)]
-    names = _names(sides, _by_arm(one), _by_arm(other))
-    before, after = (_by_arm(notes)[name] for notes, name in zip((one, other), names, strict=True))
+    """Say which stage moved from the baseline to the candidate, and where the gap is now. Quarantined tasks take no
+    part."""
+    with no_collections():
+        roots = [root for root in (sides.first, sides.second) if root is not None]
+        opened = [open_run(root) for root in roots]
+        names = _names(sides, opened[0][0].arms, opened[-1][0].arms)
+        pairs = ((opened[0], names[0]), (opened[-1], names[1]))
+        before, after = (_notes_of(arm, *one) for one, arm in pairs)
     titles = names if sides.second is None else (_title(sides.first, names[0]), _title(sides.second, names[1]))
+    left_out = [one for run, _, _ in opened for one in run.left_out()]
+    lines = dict.fromkeys(screen.quarantine_lines({"quarantined": left_out}))
     found = diagnose(before, after, names=titles)
+    found = replace(found, warnings=(*found.warnings, *lines))
     if out is not None:
         from parsimony.report.scorecard_page import write_diagnosis_page
 
         write_diagnosis_page(out, found)
     if as_json:
-        screen.print_json(diagnosis_json(found))
+        screen.print_json({**diagnosis_json(found), "quarantined": left_out})
     else:
         _print_diagnosis(found, out)
     return PARTIAL if any(one.unplaced for one in found.funnels) else DONE
+
+
+def _notes_of(arm: str, run: Run, materials: Materials, base: BaseFiles) -> list[Note]:
+    """One arm, measured: the others are not needed."""
+    counted = run.counted()
+    alone = replace(counted, trials=tuple(counted.of(arm)))
+    return [note for note, _ in Measurer(base).measure(alone, materials)]
 
 
 def _title(root: Path, arm: str) -> str:
     return f"{root.resolve().name}/{arm}"
 
 
-def _names(sides: Sides, first: Mapping[str, object], second: Mapping[str, object]) -> tuple[str, str]:
+def _names(sides: Sides, first: Collection[str], second: Collection[str]) -> tuple[str, str]:
     """The arms to compare. Of a run with two, the first is the baseline."""
     if sides.second is None and sides.baseline is None and sides.candidate is None and len(first) == 2:
         before, after = first
@@ -183,7 +218,7 @@ def _names(sides: Sides, first: Mapping[str, object], second: Mapping[str, objec
     )
 
 
-def _name(told: str | None, arms: Mapping[str, object], option: str, root: Path) -> str:
+def _name(told: str | None, arms: Collection[str], option: str, root: Path) -> str:
     known = ", ".join(arms)
     if told is not None:
         if told not in arms:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from parsimony.cost_ledger.entries import Entry, Kind, Total, entries
 from parsimony.cost_ledger.prices import MICRO, PriceTable
 from parsimony.runs import Run, Spend, Trial, majority
+from parsimony.statistics import quantile
 
 Rational = Fraction | int
 
@@ -99,6 +100,11 @@ class ArmCost:
         """`micro_dollars` in dollars, for people."""
         total = self.micro_dollars
         return None if total is None else float(total) / MICRO
+
+    def spread(self) -> dict[str, float | None]:
+        """Micro-dollars of producing a candidate: median, 95th percentile and maximum of those that are known."""
+        known = [float(one.llm) for one in self.each if one.llm is not None]
+        return {"median": quantile(known, 0.5), "p95": quantile(known, 0.95), "max": max(known, default=None)}
 
     def ratios(self) -> dict[str, float | None]:
         """Resolved candidates per unit of what they cost, and the cost of one. None where a verdict or a cost is not

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 
@@ -26,7 +26,7 @@ class Entry:
 
     Attributes:
         day: whose price it has.
-        micro_dollars: None where computing has no price.
+        micro_dollars: None where computing has no price, or there are no prices at all and nobody told.
     """
 
     kind: Kind
@@ -55,16 +55,45 @@ def entries(run: Run, table: PriceTable, at: date | None = None) -> Iterator[Ent
             yield _entry(Kind.COMPUTE, trial, trial.compute, table, at)
 
 
+def with_prices(run: Run, table: PriceTable, at: date | None = None) -> Run:
+    """The run with the dollars of every cost that tells none, for whatever reads dollars off a run. What has no price
+    there stays unknown: computing without any price, and candidates that tell no usage.
+
+    Args:
+        table: an empty one changes nothing. at: see `entries`.
+
+    Raises:
+        InputError: a candidate cannot be priced; names it.
+    """
+    if table.empty:
+        return run
+    return replace(run, trials=tuple(_with_prices(trial, table, at) for trial in run.trials))
+
+
+def _with_prices(trial: Trial, table: PriceTable, at: date | None) -> Trial:
+    name = _name(trial)
+
+    def filled(kind: Kind, spend: Spend | None) -> Spend | None:
+        if spend is None or spend.micro_dollars is not None:
+            return spend
+        return replace(spend, micro_dollars=priced(kind, spend, table, at, name=name)[1])
+
+    return replace(trial, llm=filled(Kind.LLM, trial.llm), compute=filled(Kind.COMPUTE, trial.compute))
+
+
+def _name(trial: Trial) -> str:
+    return f"{trial.task_id}, arm {trial.arm}, seed {trial.seed}"
+
+
 def _entry(kind: Kind, trial: Trial, spend: Spend, table: PriceTable, at: date | None) -> Entry:
-    name = f"{trial.task_id}, arm {trial.arm}, seed {trial.seed}"
-    day, dollars = priced(kind, spend, table, at, name=name)
+    day, dollars = priced(kind, spend, table, at, name=_name(trial))
     return Entry(kind, trial.task_id, trial.arm, trial.seed, trial.repeat, day, spend, dollars)
 
 
 def priced(
     kind: Kind, spend: Spend, table: PriceTable, at: date | None, *, name: str
 ) -> tuple[date | None, int | None]:
-    """The day whose price a cost has, and its micro-dollars.
+    """The day whose price a cost has, and its micro-dollars; None where they are not known.
 
     Args:
         at: see `entries`. name: what errors call it.
@@ -73,6 +102,8 @@ def priced(
         InputError: it cannot be priced.
     """
     day = at or spend.day
+    if table.empty:
+        return None, spend.micro_dollars
     if day is None:
         if spend.micro_dollars is not None or (kind is Kind.COMPUTE and not table.compute):
             return None, spend.micro_dollars

@@ -86,6 +86,12 @@ class PriceTable:
             _check_apart(name, [one for one in self.models if name in {one.name, *one.aliases}])
         _check_apart("compute", self.compute)
 
+    @property
+    def empty(self) -> bool:
+        """Whether nobody gave any prices: dollars that are not told are then not known. Otherwise no price is an
+        error."""
+        return not (self.files or self.models or self.compute)
+
     def model(self, name: str, at: date) -> ModelPrice:
         """The price of a model on a day.
 

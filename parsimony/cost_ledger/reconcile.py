@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -13,9 +13,10 @@ from parsimony.cost_ledger.arms import ArmCost
 from parsimony.cost_ledger.entries import Kind, Total, priced
 from parsimony.cost_ledger.prices import PriceTable
 from parsimony.cost_ledger.rows import CostRow, RowKind
-from parsimony.runs import Run
+from parsimony.runs import Run, Spend
 
 Priced = tuple[CostRow, int | None]
+Identity = tuple[str, str, int, int]
 
 ANOTHER_EXECUTION: Final = "executions under other conditions, or of earlier patches, environments or versions"
 NOT_PLANNED: Final = "candidates that the run does not plan any more"
@@ -32,6 +33,7 @@ class Reconciliation:
         spent: what was executed, once per execution.
         shared: attributed again because one execution decided several candidates or conditions.
         differences: what does not agree, in words; empty = reconciled.
+        rows: the rows that differ, each in words.
     """
 
     llm: tuple[Total, Total]
@@ -41,6 +43,7 @@ class Reconciliation:
     spent: Total
     shared: Total
     differences: tuple[str, ...]
+    rows: tuple[str, ...] = ()
 
 
 def reconcile(
@@ -62,7 +65,44 @@ def reconcile(
     totals = _total(attributed), _total(spent), _total(shared)
     differences = (*_compared("producing", *llm), *_compared("grading", *grading), *odd)
     reasons = {why: _total(some) for why, some in other.items()}
-    return Reconciliation(llm, grading, reasons, *totals, differences)
+    differing = tuple(_differing(run, mine, table, at))
+    if differing and not differences:
+        differences = (f"{len(differing)} rows differ, and their sums do not",)
+    return Reconciliation(llm, grading, reasons, *totals, differences, differing)
+
+
+def _differing(run: Run, rows: Iterable[Priced], table: PriceTable, at: date | None) -> Iterator[str]:
+    """The costs of candidates that are not just one row of the ledger, and the other way round."""
+    ledger: dict[tuple[RowKind, Identity], list[Priced]] = {}
+    for one in rows:
+        ledger.setdefault((one[0].kind, one[0].identity), []).append(one)
+    for trial in run.trials:
+        identity = (trial.task_id, trial.arm, trial.seed, trial.repeat)
+        name = f"{trial.task_id}, arm {trial.arm}, seed {trial.seed}, repeat {trial.repeat}"
+        for kind, row_kind, spend in (
+            (Kind.LLM, RowKind.LLM, trial.llm if trial.repeat == 0 else None),
+            (Kind.COMPUTE, RowKind.ATTRIBUTED, trial.compute),
+        ):
+            theirs = ledger.pop((row_kind, identity), [])
+            if [row.spend for row, _ in theirs] == ([] if spend is None else [spend]):
+                continue
+            ours = "nothing" if spend is None else _amount(spend, priced(kind, spend, table, at, name=name)[1])
+            found = " + ".join(_amount(row.spend, dollars) for row, dollars in theirs) or "nothing"
+            yield f"{_TITLES[kind]} {name}: {ours} by candidates, {found} in the ledger"
+    for (row_kind, _), left in ledger.items():
+        for row, dollars in left:
+            name = f"{row.task_id}, arm {row.arm}, seed {row.seed}, repeat {row.repeat}"
+            kind = Kind.LLM if row_kind is RowKind.LLM else Kind.COMPUTE
+            yield f"{_TITLES[kind]} {name}: nothing by candidates, {_amount(row.spend, dollars)} in the ledger"
+
+
+_TITLES: Final = {Kind.LLM: "producing", Kind.COMPUTE: "grading"}
+
+
+def _amount(spend: Spend, micro_dollars: int | None) -> str:
+    dollars = "no dollars" if micro_dollars is None else f"{micro_dollars:,} micro-dollars"
+    tokens = f", {spend.tokens:,} tokens" if spend.tokens else ""
+    return f"{dollars}{tokens} ({spend.cpu_seconds:g} CPU-s)"
 
 
 def _valued(row: CostRow, table: PriceTable, at: date | None) -> Priced:

@@ -59,7 +59,8 @@ def notes(ranked: Sequence[Ranked]) -> list[str]:
                 f"{cost.arm}: {cost.missing} of {cost.candidates} verdicts are missing: bounds, no rate, rank or ratio"
             )
         if cost.untold:
-            told.append(f"{cost.arm}: {cost.untold} candidates tell no usage; what they cost is not known")
+            why = "tell no usage, or tokens without a price: their cost is not known"
+            told.append(f"{cost.arm}: {cost.untold} candidates {why}")
         if cost.with_grading and cost.compute.unpriced:
             told.append(
                 f"{cost.arm}: {cost.compute.unpriced} gradings have no peak of memory, which has a price; what they"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import matplotlib as mpl
@@ -10,22 +10,29 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.figure import Figure
 
 from parsimony import __version__
-from parsimony.cost_ledger import MICRO, PriceTable, Ranked, Reconciliation, point, wording
+from parsimony.cost_ledger import MICRO, PriceTable, Ranked, Reconciliation, Total, point, wording
 from parsimony.report.pareto_plot import pareto_plot
 from parsimony.report.plots import STYLE, short, svg_of
 from parsimony.runs import Run
-from parsimony.statistics import quantile, wilson
+from parsimony.statistics import wilson
 
 PRODUCING, GRADING = "#5b8db8", "#d9b44a"
 MOST: Final = 25
 """How many of the dearest candidates the page names."""
 
 
-def cost_page(run: Run, ranked: Sequence[Ranked], table: PriceTable, found: Reconciliation | None) -> str:
+def cost_page(
+    run: Run,
+    ranked: Sequence[Ranked],
+    spent: Mapping[str, Total],
+    table: PriceTable,
+    found: Reconciliation | None,
+) -> str:
     """The page as HTML: one file, without scripts or anything from outside.
 
     Args:
-        run: without its quarantined tasks. found: its reconciliation, where one was asked for.
+        run: with its quarantined tasks. ranked: without. spent: what was executed for each arm.
+        found: its reconciliation, where one was asked for.
     """
     environment = Environment(
         loader=PackageLoader("parsimony", "report"), autoescape=True, undefined=StrictUndefined,
@@ -35,8 +42,8 @@ def cost_page(run: Run, ranked: Sequence[Ranked], table: PriceTable, found: Reco
     points = [one for ranking in ranked if (one := point(ranking.cost)) is not None]
     return environment.get_template("cost.html.j2").render(
         run=run,
-        tasks=len({trial.task_id for trial in run.trials}),
-        rows=[_row(one) for one in ranked],
+        tasks=len({trial.task_id for trial in run.trials} - run.quarantined.keys()),
+        rows=[_row(one, spent.get(one.cost.arm, Total())) for one in ranked],
         basis=wording.basis(ranked),
         notes=wording.notes(ranked),
         headline=headline(ranked),
@@ -48,7 +55,7 @@ def cost_page(run: Run, ranked: Sequence[Ranked], table: PriceTable, found: Reco
         prices=[*table.models, *table.compute],
         reconciled=wording.reconciled(found) if found else [],
         found=found,
-        quarantined=sorted(run.quarantined),
+        quarantined=run.left_out(),
         version=__version__,
     )
 
@@ -73,9 +80,9 @@ def headline(ranked: Sequence[Ranked]) -> str:
     return told + "."
 
 
-def _row(one: Ranked) -> dict[str, Any]:
+def _row(one: Ranked, spent: Total) -> dict[str, Any]:
     cost = one.cost
-    known = [candidate.llm / MICRO for candidate in cost.each if candidate.llm is not None]
+    spread = {name: None if value is None else value / MICRO for name, value in cost.spread().items()}
     return {
         "it": one,
         "cost": cost,
@@ -83,12 +90,17 @@ def _row(one: Ranked) -> dict[str, Any]:
         "standing": wording.standing(one),
         "interval": None if cost.missing else wilson(cost.resolved, cost.candidates),
         "each": None if cost.per_candidate is None else float(cost.per_candidate) / MICRO,
-        "producing": None if cost.untold or not cost.llm.rows else cost.llm.micro_dollars / MICRO,
-        "grading": None if cost.compute.unpriced or not cost.compute.rows else cost.compute.micro_dollars / MICRO,
-        "median": quantile(known, 0.5),
-        "p90": quantile(known, 0.9),
-        "most": max(known, default=None),
+        "producing": None if cost.untold else _dollars(cost.llm),
+        "grading": _dollars(cost.compute),
+        "spent": _dollars(spent),
+        "executions": spent.rows,
+        **spread,
     }
+
+
+def _dollars(total: Total) -> float | None:
+    """Dollars of a total; None where a part of it is not known."""
+    return None if total.unpriced or not total.rows else total.micro_dollars / MICRO
 
 
 def _intervals(ranked: Sequence[Ranked]) -> dict[str, tuple[float, float]]:

@@ -22,12 +22,14 @@ def write_scorecard_page(
     name: str,
     arms: Mapping[str, Sequence[Note]],
     footprints: Mapping[str, Mapping[str, Mapping[str, Any]]] = MappingProxyType({}),
+    quarantined: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Write the page of a run's scorecards to `path`, by rename.
 
     Args:
         arms: the notes of each.
         footprints: by arm and language, as in the summary of a run.
+        quarantined: tasks that are not in `arms`, as there.
     """
     found = {arm: means(notes) for arm, notes in arms.items()}
     funnels = {arm: funnel(notes) for arm, notes in arms.items()}
@@ -43,6 +45,7 @@ def write_scorecard_page(
         cards=sum(not note.missing for notes in arms.values() for note in notes),
         reasons=reasons.most_common(20),
         footprints=footprints,
+        quarantined=quarantined,
         sources={arm: sorted({note.files.source for note in notes if note.files}) for arm, notes in arms.items()},
     )
 

@@ -34,7 +34,7 @@ def missing(resolved: bool | None, regressions: int | None, spent: Spent) -> Ite
     if spent.tokens is None:
         yield "what producing or grading it cost is not known: the prediction tells no usage"
     elif spent.micro_dollars is None:
-        yield "dollars are not known: the prediction tells none, or computing has no price (--cpu-hour)"
+        yield "dollars are not known: the prediction tells none, and there is no price (--prices, or --cpu-hour)"
 
 
 def vacuous(

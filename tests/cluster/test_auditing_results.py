@@ -82,7 +82,7 @@ def finished(monkeypatch: pytest.MonkeyPatch) -> Run:
     tasks = {name: Task(name, **row) for name in names}  # type: ignore[arg-type]
     trials = [trial(name, arm, Outcome.RESOLVED) for name in names for arm in ("x", "y")]
     run = Run("r1", "n", "run", tasks, {"x": Settings(), "y": Settings()}, tuple(trials), REASONS)
-    monkeypatch.setattr(comparing, "read_run", lambda folder: run)
+    monkeypatch.setattr(comparing, "read_priced_run", lambda folder: run)
     monkeypatch.setattr(comparing, "_images", lambda folder: {})
     return run
 
@@ -92,7 +92,7 @@ def test_a_comparison_leaves_it_out_and_says_so(finished: Run, tmp_path: Path) -
     source, notes = comparing._source(tmp_path)
     assert source.run.tasks.keys() == {"t-1"}
     assert {trial.task_id for trial in source.run.trials} == {"t-1"}
-    assert notes == (f"1 of 2 tasks of {tmp_path} are quarantined and take no part: t-2",)
+    assert notes == (f"1 of 2 tasks of {tmp_path} are quarantined and take no part: t-2 ({REASONS['t-2'][0]})",)
     assert any("t-2" in note for note in found.notes)
 
 
@@ -100,7 +100,7 @@ def test_a_run_of_nothing_else_cannot_be_compared(
     finished: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing = replace(finished, quarantined=dict.fromkeys(finished.tasks, ("why",)))
-    monkeypatch.setattr(comparing, "read_run", lambda folder: nothing)
+    monkeypatch.setattr(comparing, "read_priced_run", lambda folder: nothing)
     with pytest.raises(InputError, match="every task is quarantined"):
         comparing._source(tmp_path)
 

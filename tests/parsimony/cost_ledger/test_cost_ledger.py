@@ -27,6 +27,8 @@ from parsimony.cost_ledger import (
     entries,
     rank,
     reconcile,
+    spent_by_arm,
+    with_prices,
     wording,
 )
 from parsimony.errors import InputError
@@ -117,10 +119,27 @@ def test_the_day_of_each_row_decides_unless_one_is_named() -> None:
 
 def test_a_candidate_without_a_price_is_named() -> None:
     with pytest.raises(InputError, match="t-2, arm x, seed 1: no price of the model 'm' on 2026-06-01"):
-        by_arm(run_of(trial("x", 1, True), trial("x", 2, True, dollars=None)), PriceTable())
+        by_arm(run_of(trial("x", 1, True), trial("x", 2, True, dollars=None)), PriceTable(files=("p.yaml",)))
     dayless = replace(trial("x", 1, True), llm=Spend(input_tokens=3, model="m"))
     with pytest.raises(InputError, match="no day whose price could hold; name one with --as-of"):
         by_arm(run_of(dayless), TABLE)
+
+
+def test_without_any_prices_dollars_are_not_known() -> None:
+    run = run_of(trial("x", 1, True), trial("x", 2, True, dollars=None))
+    (arm,) = by_arm(run, PriceTable())
+    assert (arm.dollars, arm.untold, arm.llm.unpriced) == (None, 1, 1)
+    assert with_prices(run, PriceTable()) is run
+
+
+def test_a_run_with_its_dollars() -> None:
+    """What is told stays; the rest has the price of its day."""
+    dear = replace(trial("x", 2, True), llm=Spend(input_tokens=1000, model="m", day=DAY))
+    priced = with_prices(run_of(trial("x", 1, True), dear, replace(trial("x", 3, None), llm=None, compute=None)), TABLE)
+    assert [one.llm and one.llm.micro_dollars for one in priced.trials] == [10, 250, None]
+    assert [one.compute and one.compute.micro_dollars for one in priced.trials] == [500, 500, None]
+    with pytest.raises(InputError, match="t-1, arm x, seed 1: no price of the model 'other'"):
+        with_prices(run_of(replace(dear, task_id="t-1", llm=Spend(input_tokens=1, model="other", day=DAY))), TABLE)
 
 
 def test_a_row_for_each_candidate_and_each_grading() -> None:
@@ -221,6 +240,12 @@ def test_rows_of_other_executions_are_told_apart() -> None:
     assert sorted(total.micro_dollars for total in found.other.values()) == [77, 100]
 
 
+def test_an_execution_is_spent_by_the_arm_that_asked_first() -> None:
+    found = spent_by_arm(rows_of(RUN), {"t-1", "t-2"}, TABLE)
+    assert {arm: (total.rows, total.micro_dollars) for arm, total in found.items()} == {"x": (2, 1000)}
+    assert spent_by_arm(rows_of(RUN), {"t-2"}, TABLE)["x"].rows == 1
+
+
 def change(rows: list[CostRow], kind: RowKind, how: Callable[[CostRow], list[CostRow]]) -> list[CostRow]:
     at = next(n for n, row in enumerate(rows) if row.kind is kind)
     return [*rows[:at], *how(rows[at]), *rows[at + 1 :]]
@@ -258,6 +283,23 @@ def change(rows: list[CostRow], kind: RowKind, how: Callable[[CostRow], list[Cos
 )  # fmt: skip
 def test_what_does_not_agree_is_named(kind: RowKind, how: Callable[[CostRow], list[CostRow]], words: str) -> None:
     assert words in settled(RUN, change(rows_of(RUN), kind, how)).differences
+
+
+def test_the_rows_that_differ_are_named() -> None:
+    """Also where their sums are the same."""
+    assert not settled(RUN, rows_of(RUN)).rows
+    lost = settled(RUN, change(rows_of(RUN), RowKind.LLM, lambda row: []))
+    told = "producing t-1, arm x, seed 1, repeat 0: 10 micro-dollars, 6 tokens (5 CPU-s) by candidates, nothing"
+    assert lost.rows == (f"{told} in the ledger",)
+    first, *rest = [row for row in rows_of(RUN) if row.kind is RowKind.LLM]
+    others = [row for row in rows_of(RUN) if row.kind is not RowKind.LLM]
+    moved = [replace(row, spend=replace(row.spend, micro_dollars=n)) for row, n in ((first, 9), (rest[0], 11))]
+    swapped = settled(RUN, [*moved, *rest[1:], *others])
+    assert swapped.differences == ("2 rows differ, and their sums do not",)
+    assert "10 micro-dollars, 6 tokens (5 CPU-s) by candidates, 11 micro-dollars" in swapped.rows[1]
+    twice = settled(RUN, change(rows_of(RUN), RowKind.ATTRIBUTED, lambda row: [row, row])).rows
+    once = "500 micro-dollars (50 CPU-s)"
+    assert twice == (f"grading t-1, arm x, seed 1, repeat 0: {once} by candidates, {once} + {once} in the ledger",)
 
 
 @pytest.mark.parametrize(
