@@ -63,7 +63,7 @@ class RespondentKind(StrEnum):
 
 def difficulty(
     runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RUN]...", help="Folders of runs, taken together.")
+        list[Path] | None, typer.Argument(metavar="RUN...", help="Folders of runs, taken together.")
     ] = None,
     *,
     responses: Annotated[

@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 
 ENOUGH_REPOSITORIES: Final = 6
 """From so many repositories on, they are the families; the rule of comparisons (docs/comparisons.md)."""
-LONGEST: Final = 1e9
-"""Minutes; some nineteen hundred years."""
+SHORTEST, LONGEST: Final = 1e-6, 1e9
+"""Minutes: 60 microseconds, and some nineteen hundred years."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ def read_minutes(path: Path) -> tuple[dict[str, Minutes], list[InputError]]:
 
 def _minutes(row: PlainRow) -> Minutes:
     minutes = row.number_of("minutes")
-    if not 0 < minutes <= LONGEST:
-        raise InputError.wrong("minutes", row.values["minutes"], f"more than 0 and at most {LONGEST:g}")
+    if not SHORTEST <= minutes <= LONGEST:
+        raise InputError.wrong("minutes", row.values["minutes"], f"from {SHORTEST:g} to {LONGEST:g}")
     return Minutes(minutes, row.text("family") if row.values.get("family") not in {None, ""} else None)
 
 

@@ -78,6 +78,7 @@ def test_times_are_read_from_both_kinds_of_tables(tmp_path: Path) -> None:
     [
         ("b,0", "minutes"),
         ("b,-1", "minutes"),
+        ("b,1e-300", "minutes"),
         ("b,nan", "minutes"),
         ("b,inf", "minutes"),
         ("b,1e400", "minutes"),
