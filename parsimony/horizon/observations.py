@@ -19,7 +19,8 @@ Floats = NDArray[np.float64]
 
 ENOUGH_REPOSITORIES: Final = 6
 """From so many repositories on, they are the families; the rule of comparisons (docs/comparisons.md)."""
-SHORTEST, LONGEST: Final = 1e-6, 1e9
+SHORTEST: Final = 1e-6
+LONGEST: Final = 1e9
 """Minutes: 60 microseconds, and some nineteen hundred years."""
 
 
