@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import structlog
 
@@ -25,6 +25,12 @@ from parsimony.scorer import Outcome, Verdict
 from parsimony.tasks import Task
 
 log = structlog.get_logger(__name__)
+
+CANONICAL: Final = (
+    "execution_key", "task_id", "repeat", "variant", "outcome", "evidence", "apply_strategy", "exit_status",
+    "wall_seconds", "cpu_seconds", "peak_memory_bytes", "log_bytes", "sandbox", "image_digest", "log_file",
+)  # fmt: skip
+"""The fields of an execution that stand in its one line of the log, `job.finished`."""
 
 
 @dataclass(slots=True)
@@ -124,6 +130,7 @@ class Recorder:
         """The end of a job: its execution and the verdicts that it decides, or the reasons why there is none."""
         if execution is None:
             self.missing[job.key] = reasons
+            log.warning("job.missing", job=job.key, attempts=self.attempts.get(job.key, 0), reasons=reasons[-3:])
             self._event("job.missing", {"key": job.key, "reasons": list(reasons)})
             return
         work = self.work[job.key]
@@ -136,6 +143,7 @@ class Recorder:
         )
         self.ledger.append("execution", row)
         self.score(job.key, execution)
+        log.info("job.finished", **{name: row[name] for name in CANONICAL}, attempts=self.attempts.get(job.key, 0))
 
     def score(self, key: str, execution: Execution) -> None:
         """Verdicts for every unit that `execution` decides and that has none yet by the same score key."""

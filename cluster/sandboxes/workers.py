@@ -109,7 +109,7 @@ class Workers:
                 break
             except (ParsimonyError, OSError) as error:
                 if attempt == REMOVAL_TRIES:
-                    log.warning("left behind for the reaper", execution=name, reason=str(error))
+                    log.warning("execution.left_behind", execution=name, reason=str(error))
                 else:
                     await asyncio.sleep(0.25 * attempt)
 

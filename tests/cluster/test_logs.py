@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import sys
 from collections.abc import Iterator
 
@@ -42,3 +43,46 @@ def test_secrets_and_what_is_below_the_level_stay_out(capsys: pytest.CaptureFixt
     structlog.get_logger("test").debug("unheard")
     line = json.loads(capsys.readouterr().err)
     assert (line["event"], line["api_key"], line["job"], line["level"]) == ("asked", "[redacted]", 3, "info")
+
+
+@pytest.fixture
+def root() -> Iterator[None]:
+    """The root logger, afterwards as it was."""
+    logger = logging.getLogger()
+    kept, level = logger.handlers[:], logger.level
+    yield
+    logging.captureWarnings(False)
+    logger.handlers[:], logger.level = kept, level
+
+
+@pytest.mark.usefixtures("fresh", "root")
+def test_other_libraries_write_the_same_lines(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGISTRY_TOKEN", "very-secret-0001")
+    configure_logs("info")
+    logging.getLogger("urllib3").warning("retry %d with %s", 2, "very-secret-0001")
+    logging.getLogger("urllib3").info("unheard")
+    line = json.loads(capsys.readouterr().err)
+    assert (line["event"], line["logger"], line["level"]) == ("retry 2 with [redacted]", "urllib3", "warning")
+    assert line["timestamp"].endswith("Z")
+
+
+@pytest.mark.usefixtures("fresh", "root")
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_traceback_shows_neither_locals_nor_secrets(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, terminal: bool
+) -> None:
+    monkeypatch.setenv("REGISTRY_TOKEN", "very-secret-0001")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    configure_logs()
+    hidden = "only-in-a-local"
+    try:
+        raise ValueError(f"refused very-secret-0001, {len(hidden)}")
+    except ValueError:
+        structlog.get_logger("test").exception("asked.refused")
+        logging.getLogger("other").exception("asked too")
+    told = capsys.readouterr().err
+    assert told.count("refused [redacted], 15") >= 2
+    assert "very-secret" not in told
+    assert hidden not in told.replace('hidden = "only-in-a-local"', "")

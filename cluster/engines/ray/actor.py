@@ -14,6 +14,7 @@ from typing import Final
 
 import parsimony
 from cluster.agent import Agent, AgentSpec, Done, Fault, Order, Reply
+from cluster.logs import configure_logs
 from parsimony.execution import MIB
 
 MOST_REPLIES: Final = 256
@@ -36,6 +37,7 @@ class AgentActor:
     """
 
     def __init__(self, spec: AgentSpec) -> None:
+        configure_logs()  # a fresh process: nothing of the driver's logging came along
         self._spec = spec
         self._agent: Agent | None = None
         self._running: dict[int, asyncio.Task[Reply]] = {}

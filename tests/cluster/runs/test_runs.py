@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
+from structlog.testing import LogCapture
 
+from cluster import recorder
 from cluster.agent import AgentSpec
 from cluster.calibration import Calibration, calibrate_tasks
 from cluster.dispatch import RunEnding
@@ -427,6 +430,31 @@ def test_infrastructure_faults_are_never_verdicts(bench: Bench) -> None:
     bench.script = passes
     assert bench.grade().summary["census"]["missing"] == 0
     assert bench.requests == 1
+
+
+def test_every_job_ends_in_one_line_of_the_log(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all there is to know of it, under the names of the ledger."""
+
+    def half(request: ExecutionRequest) -> SandboxResult | Exception:
+        return PermanentError("no space in the rack") if request.image == "bad:1" else passes(request)
+
+    bench.tasks({}, {"image": "bad:1"})
+    bench.script = half
+    heard = LogCapture()
+    monkeypatch.setattr(recorder, "log", structlog.wrap_logger(None, [heard], structlog.BoundLogger))
+    bench.grade()
+    ended = [line for line in heard.entries if line["event"] in ("job.finished", "job.missing")]
+    stored = {row["execution_key"]: row for row in LedgerReader(bench.root / "out" / "ledger").rows("execution")}
+    finished = {line["execution_key"]: line for line in ended if line["event"] == "job.finished"}
+    assert finished.keys() == stored.keys()
+    assert len(finished) == 3
+    for key, line in finished.items():
+        assert {name: line[name] for name in recorder.CANONICAL} == {
+            name: stored[key][name] for name in recorder.CANONICAL
+        }
+        assert line["attempts"] == 1
+    (missing,) = (line for line in ended if line["event"] == "job.missing")
+    assert "no space in the rack" in missing["reasons"][-1]
 
 
 def test_temporary_faults_are_retried_and_kept(bench: Bench) -> None:
