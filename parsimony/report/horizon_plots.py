@@ -82,7 +82,7 @@ def together(arms: Sequence[tuple[str, Horizon]]) -> str:
         axes.set_yticks(range(len(arms)), [short(name) for name, _ in arms])
         axes.set_ylim(len(arms) - 0.5, -0.7)
         _minutes_axis(axes, low, high)
-        axes.set_xlabel("human time of tasks solved half the time (bar: interval)")
+        axes.set_xlabel("50 % horizon (bar: interval)")
         axes.grid(axis="x", color=_SOFT, alpha=0.25, lw=0.6)
         return svg_of(figure, "Horizon of each arm")
 
