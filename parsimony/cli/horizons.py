@@ -16,7 +16,7 @@ from parsimony.cli import DONE, NO, PARTIAL, screen
 from parsimony.cli.collecting import no_collections
 from parsimony.errors import InputError
 from parsimony.horizon import Horizon, Minutes, Observations, Options, State, Weighting, estimate, observe, read_minutes
-from parsimony.horizon.wording import duration, interval
+from parsimony.horizon.wording import interval, told
 from parsimony.runs import Run
 
 
@@ -119,7 +119,7 @@ def _lines(one: ArmHorizon) -> list[str]:
     lines = [one.found.reason] if one.found.reason else []
     lines += one.found.notes
     if one.seen.missing:
-        ends = " to ".join("none" if end is None else duration(end) for end in one.bounds or ())
+        ends = " to ".join("none" if end is None else told(end, one.found) for end in one.bounds or ())
         lines.append(
             f"{one.seen.missing_runs} runs have no verdict and take no part; h50 if they failed or succeeded: {ends}"
         )
@@ -152,7 +152,7 @@ def _print(name: str, arms: Sequence[ArmHorizon], notes: Sequence[str], options:
         found = one.found
         cells = [str(found.tasks), str(found.runs), screen.percent(found.rate)]
         for value, ends in ((found.h50, found.interval50), (found.h80, found.interval80)):
-            cells += ["–" if value is None else duration(value), interval(ends)]
+            cells += [told(value, found), interval(ends, found)]
         table.add_row(Text(one.seen.arm), *cells)
     out.print(table)
     for line in notes:

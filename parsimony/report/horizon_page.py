@@ -23,7 +23,7 @@ def horizon_page(
         loader=PackageLoader("parsimony", "report"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"duration": wording.duration, "interval": wording.interval}
+    environment.filters |= {"told": wording.told, "interval": wording.interval}
     pairs = [(arm, one) for arm, one, _ in arms]
     return environment.get_template("horizon.html.j2").render(
         name=name,

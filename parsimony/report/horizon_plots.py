@@ -9,7 +9,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from parsimony.horizon import Horizon, Interval, State
-from parsimony.horizon.wording import duration
+from parsimony.horizon.wording import duration, span, told
 from parsimony.report.plots import STYLE, short, svg_of
 
 _CURVE, _SOFT, _HARD = "#2e8b57", "#8a949e", "#5b8db8"
@@ -66,10 +66,8 @@ def together(arms: Sequence[tuple[str, Horizon]]) -> str:
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(5.4, 1.15 + 0.5 * len(arms)))
         axes = figure.subplots()
-        low = min(one.shortest for _, one in arms) / 2
-        high = max(one.longest for _, one in arms) * 2
-        low = min([low, *(one.h50 / 2 for _, one in arms if one.h50)])
-        high = max([high, *(one.h50 * 2 for _, one in arms if one.h50)])
+        low = min(span(one)[0] for _, one in arms)
+        high = max(span(one)[1] for _, one in arms)
         for row, (_, one) in enumerate(arms):
             if one.h50 is None:
                 axes.text(low * (high / low) ** 0.02, row, f"none: {one.state.value}", va="center", color=_SOFT)
@@ -77,14 +75,22 @@ def together(arms: Sequence[tuple[str, Horizon]]) -> str:
             if one.interval50 is not None:
                 left, right = max(one.interval50[0], low), min(one.interval50[1] or high, high)
                 axes.plot([left, right], [row, row], "-", color=_CURVE, lw=5, alpha=0.4, solid_capstyle="butt")
-            axes.plot(one.h50, row, "D", color=_CURVE, ms=6)
-            axes.annotate(duration(one.h50), (one.h50, row), (0, 9), textcoords="offset points", ha="center")
+            place, mark, side = _placed(one.h50, low, high)
+            axes.plot(place, row, mark, color=_CURVE, ms=6, clip_on=False)
+            axes.annotate(told(one.h50, one), (place, row), (0, 9), textcoords="offset points", ha=side)
         axes.set_yticks(range(len(arms)), [short(name) for name, _ in arms])
         axes.set_ylim(len(arms) - 0.5, -0.7)
         _minutes_axis(axes, low, high)
         axes.set_xlabel("50 % horizon (bar: interval)")
         axes.grid(axis="x", color=_SOFT, alpha=0.25, lw=0.6)
         return svg_of(figure, "Horizon of each arm")
+
+
+def _placed(minutes: float, low: float, high: float) -> tuple[float, str, str]:
+    """Where a horizon is drawn (at the edge where it lies beyond), its mark, and how its text is aligned."""
+    if minutes < low:
+        return low, "<", "left"
+    return (high, ">", "right") if minutes > high else (minutes, "D", "center")
 
 
 def has_horizon(arms: Sequence[tuple[str, Horizon]]) -> bool:

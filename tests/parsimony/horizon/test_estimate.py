@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsimony.errors import InputError
-from parsimony.horizon import Options, State, TimedTask, Weighting, estimate, fit, run_weights
+from parsimony.horizon import Horizon, Options, State, TimedTask, Weighting, estimate, fit, run_weights
 from parsimony.horizon.resampling import draw
-from parsimony.horizon.wording import duration, interval
+from parsimony.horizon.wording import duration, interval, told
 
 PLAIN = Options(draws=0)
 
@@ -259,7 +259,19 @@ def test_durations(minutes: float, text: str) -> None:
     assert duration(minutes) == text
 
 
+WITHIN = Horizon(State.ESTIMATED, "", 2, 2, 2, 0.5, shortest=2.0, longest=240.0)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "text"),
+    [(None, "–"), (1e-8, "< 30 s"), (0.5, "30 s"), (15, "15 min"), (960, "16 h"), (1e9, "> 16 h")],
+)
+def test_a_horizon_far_from_every_task_is_told_as_a_side(minutes: float | None, text: str) -> None:
+    assert told(minutes, WITHIN) == text
+
+
 def test_intervals_in_words() -> None:
-    assert interval(None) == "–"
-    assert interval((0.0, None)) == "0 s … no bound"
-    assert interval((1.0, 120.0)) == "1 min … 2 h"
+    assert interval(None, WITHIN) == "–"
+    assert interval((0.0, None), WITHIN) == "< 30 s … no bound"
+    assert interval((1.0, 120.0), WITHIN) == "1 min … 2 h"
+    assert interval((1.0, 1e7), WITHIN) == "1 min … > 16 h"
