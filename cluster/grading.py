@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +14,13 @@ from cluster.agent import SandboxSpec
 from cluster.costrows import check_prices
 from cluster.dispatch import Policy, RunEnding
 from cluster.driver import DriveOptions, drive
-from cluster.engines import Engine, EngineSpec, create_engine
-from cluster.ledger import LedgerReader
+from cluster.engines import CountsAgents, Engine, EngineSpec, create_engine
+from cluster.forecast import Capacity, Here, forecast, read_history, write_forecast
 from cluster.plan import Environment, Inputs, Plan, Unit, load, make_plan
 from cluster.pricefile import read_prices
 from cluster.recorder import Judge, Recorder
 from cluster.rundir import read_jsonl
-from cluster.session import Observer, Session, environments, load_report_early
+from cluster.session import Observer, Session, environments, environments_of_last_plan, load_report_early
 from cluster.sweep import Sweep
 from cluster.variants import plan_variants, variant_lines
 
@@ -85,12 +84,38 @@ async def _grade(session: Session, engine: Engine, inputs: Inputs, observer: Obs
         score_stored(session, recorder, done)
         if pending:
             load_report_early()
+            await asyncio.to_thread(_forecast, session, engine, inputs, plan, done)
         ending, reason = await execute(session, engine, recorder, pending, inputs=inputs, observer=observer)
+        if pending:
+            session.complete_forecast(pending)
         if sweep.variants and ending is RunEnding.COMPLETED:
             resolved = session.resolved(plan, recorder)
             ending, reason = await _grade_variants(session, engine, inputs, (resolved, found), observer)
         # Before the engine is closed: it waits for the removal of the last sandboxes meanwhile.
         return Graded(session.write_results(plan, recorder, inputs), ending, reason)
+
+
+def _forecast(session: Session, engine: Engine, inputs: Inputs, plan: Plan, done: set[str]) -> None:
+    """Write down what this command is expected to take, to be held against it afterwards."""
+    sweep = session.sweep
+    repositories = {name: task.repo for name, task in inputs.tasks.items() if task.repo}
+    history = read_history((*sweep.against, session.folder.root), repositories)
+    nodes = engine.agents if isinstance(engine, CountsAgents) else 1
+    images = {work.task.image for work in plan.work.values() if work.task.image is not None}
+    here = Here(
+        {}, dict.fromkeys(images, 0) if nodes == 1 else None, "agents tell which images they hold, not their size"
+    )
+    made = forecast(
+        sweep,
+        inputs,
+        plan,
+        done,
+        history=history,
+        here=here,
+        capacity=Capacity(nodes, busy_slots(sweep)),
+        prices=read_prices(sweep.prices),
+    )
+    write_forecast(session.folder.plan, made)
 
 
 async def _grade_variants(
@@ -158,7 +183,7 @@ def regrade_run(sweep: Sweep, root: Path, observer: Observer) -> Graded:
     inputs = load(sweep)
     with Session.open(sweep, root) as session:
         before = _outcomes(session)
-        plan = make_plan(sweep, inputs, _environments_of_last_plan(session.before))
+        plan = make_plan(sweep, inputs, environments_of_last_plan(session.before))
         recorder = session.recorder(plan, judge_of(sweep, inputs), observer)
         done = session.executed(plan.work)
         recorder.settle(plan.units)
@@ -173,23 +198,6 @@ def _outcomes(session: Session) -> dict[tuple[str, str, int, int], str]:
         return {}
     lines = read_jsonl(session.folder.outcomes)
     return {(x["task_id"], x["arm"], x["seed"], x["repeat"]): x["outcome"] for x in lines}
-
-
-class _Remembered(dict[str | None, Environment]):
-    """Environments by image; one that the last plan did not have is unknown, not an error."""
-
-    def __missing__(self, image: str | None) -> Environment:
-        return Environment(None, f"the run never saw the image {image}")
-
-
-def _environments_of_last_plan(reader: LedgerReader) -> Mapping[str | None, Environment]:
-    found = _Remembered()
-    for row in reader.rows("event", ["name", "data"]):
-        if row["name"] == "run.planned":
-            for image, digest in json.loads(row["data"])["environments"].items():
-                problem = "" if digest else "it was not to be had when the run was planned"
-                found[None if image == "None" else image] = Environment(digest, problem)
-    return found
 
 
 def judge_of(sweep: Sweep, inputs: Inputs) -> Judge:
@@ -220,3 +228,9 @@ def slots(sweep: Sweep) -> int:
     if sweep.concurrency != "auto":
         return sweep.concurrency
     return max(1, int(len(os.sched_getaffinity(0)) / (sweep.limits.cpus or 1.0)))
+
+
+def busy_slots(sweep: Sweep) -> int:
+    """Executions that really run at once on one node: no more than its processors carry (decision 0011)."""
+    processors = len(os.sched_getaffinity(0))
+    return max(1, min(slots(sweep), int(processors / min(sweep.limits.cpus or 1.0, processors))))

@@ -68,6 +68,11 @@ class RunFolder:
         return self.root / "summary.json"
 
     @property
+    def plan(self) -> Path:
+        """The forecast of the newest command that had something to do, and after it its error."""
+        return self.root / "plan.json"
+
+    @property
     def report(self) -> Path:
         """The page for people."""
         return self.root / "report.html"

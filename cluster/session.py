@@ -20,6 +20,7 @@ import yaml
 from cluster import results
 from cluster.costrows import cost_rows
 from cluster.dispatch import Job
+from cluster.forecast import complete_forecast, forecast_of_summary
 from cluster.ledger import Ledger, LedgerReader
 from cluster.measuring import wanted
 from cluster.plan import Environment, Inputs, Plan, Unit, Work
@@ -212,6 +213,12 @@ class Session:
 
     # ---- results
 
+    def complete_forecast(self, keys: Iterable[str]) -> None:
+        """Hold what the jobs `keys` took against the forecast that was made for them."""
+        self.ledger.flush()
+        wall_seconds, prices = time.monotonic() - self.started, read_prices(self.sweep.prices)
+        complete_forecast(self.folder.plan, LedgerReader(self.folder.ledger), set(keys), wall_seconds, prices)
+
     def write_variants(self, lines: list[dict[str, Any]]) -> None:
         """Write what came of the candidates under other conditions."""
         write_jsonl(self.folder.variants, lines)
@@ -241,6 +248,8 @@ class Session:
             ),
             quarantined=inputs.quarantined,
         )
+        if (forecast := forecast_of_summary(self.folder.plan)) is not None:
+            summary["forecast"] = forecast
         records: list[dict[str, Any]] = []
         if self.sweep.footprint != "off":
             from cluster import footprints  # noqa: PLC0415 - measuring loads numpy and parsers
@@ -287,6 +296,24 @@ def _run_id(reader: LedgerReader) -> str | None:
         if row["name"] == "run.started":
             return str(json.loads(row["data"])["run_id"])
     return None
+
+
+class _Remembered(dict[str | None, Environment]):
+    """Environments by image; one that the last plan did not have is unknown, not an error."""
+
+    def __missing__(self, image: str | None) -> Environment:
+        return Environment(None, f"the run never saw the image {image}")
+
+
+def environments_of_last_plan(reader: LedgerReader) -> Mapping[str | None, Environment]:
+    """What each image was when the run of a ledger was planned last."""
+    found = _Remembered()
+    for row in reader.rows("event", ["name", "data"]):
+        if row["name"] == "run.planned":
+            for image, digest in json.loads(row["data"])["environments"].items():
+                problem = "" if digest else "it was not to be had when the run was planned"
+                found[None if image == "None" else image] = Environment(digest, problem)
+    return found
 
 
 async def environments(

@@ -49,7 +49,7 @@ def _with_shorthands(schema: dict[str, Any]) -> None:
     """What may be written short in a file is short in its JSON Schema too."""
     fields = schema["properties"]
     fields["tasks"] = {"anyOf": [{"type": "string"}, fields["tasks"]]}
-    for name in ("predictions", "prices"):
+    for name in ("predictions", "prices", "against"):
         fields[name] = {**fields[name], "type": ["array", "string"]}
     names = {"type": "array", "items": {"type": "string"}}
     fields["arms"] = {**fields["arms"], "anyOf": [names, *fields["arms"]["anyOf"]]}
@@ -199,6 +199,7 @@ class Sweep(Closed):
         prices: price files (docs/costs.md). With them every candidate must have a price, and results tell dollars where
             predictions tell tokens only.
         reference: the reference file; default: beside the task file, `.reference.json` in place of its suffix.
+        against: folders of past runs, or their ledgers, that the forecast of a run rests on (docs/planning.md).
     """
 
     model_config = ConfigDict(json_schema_extra=_with_shorthands)
@@ -219,16 +220,17 @@ class Sweep(Closed):
     footprint: Literal["units-v1", "units-v2", "off"] = "units-v1"
     prices: tuple[Path, ...] = ()
     reference: Path | None = None
+    against: tuple[Path, ...] = ()
 
     @model_validator(mode="before")
     @classmethod
     def _shorthands(cls, data: Any) -> Any:
-        """`arms: [a, b]`, `predictions: FILE` and `prices: FILE` are short for the mapping and the lists."""
+        """`arms: [a, b]` is short for the mapping; one path is short for a list where the field takes several."""
         if isinstance(data, dict):
             data = dict(data)
             if isinstance(data.get("arms"), list):
                 data["arms"] = {str(name): {} for name in data["arms"]}
-            for name in ("predictions", "prices"):
+            for name in ("predictions", "prices", "against"):
                 if isinstance(data.get(name), str):
                     data[name] = [data[name]]
         return data
@@ -245,7 +247,7 @@ class Sweep(Closed):
         """With every path absolute: relative ones are taken from `base`."""
         data = self.model_dump()
         data["tasks"]["file"] = base / self.tasks.file
-        for name in ("predictions", "prices"):
+        for name in ("predictions", "prices", "against"):
             data[name] = [base / p for p in data[name]]
         for arm in (data["arms"] or {}).values():
             arm["predictions"] = [base / p for p in arm["predictions"]]

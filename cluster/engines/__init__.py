@@ -6,10 +6,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from cluster.agent import AgentSpec, Reader, SandboxFactory
-from cluster.engines.protocol import Engine, EngineEvent, Post, Replied, ReplyLost
+from cluster.engines.protocol import CountsAgents, Engine, EngineEvent, Post, Replied, ReplyLost
 from parsimony.errors import InputError
 
-__all__ = ["ENGINES", "Engine", "EngineEvent", "EngineSpec", "Post", "Replied", "ReplyLost", "create_engine"]
+__all__ = [
+    "ENGINES",
+    "CountsAgents",
+    "Engine",
+    "EngineEvent",
+    "EngineSpec",
+    "Post",
+    "Replied",
+    "ReplyLost",
+    "create_engine",
+]
 
 ENGINES: Final = ("local", "ray")
 

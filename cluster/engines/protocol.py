@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 from cluster.agent import Order, Reply
 from cluster.dispatch import AgentJoined, AgentLost
@@ -83,4 +83,14 @@ class Engine(Protocol):
 
     async def reap(self, run_id: str | None = None) -> list[str]:
         """See `Sandbox.reap`; asks every agent."""
+        ...
+
+
+@runtime_checkable
+class CountsAgents(Protocol):
+    """An engine that can say how many agents it has."""
+
+    @property
+    def agents(self) -> int:
+        """Those that are there now."""
         ...

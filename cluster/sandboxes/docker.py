@@ -67,7 +67,7 @@ class DockerEngine:
                 found = self._api.inspect_image(reference)
             except docker.errors.NotFound:
                 raise ImageMissing(reference) from None
-        return Image(found["Id"], _digest(reference, found))
+        return Image(found["Id"], _digest(reference, found), found.get("Size"))
 
     def pull(self, reference: str) -> None:
         """See `Engine`. Credentials are those of the Docker configuration of this user."""

@@ -32,10 +32,12 @@ class Image:
     Attributes:
         id: content id of its configuration here; what containers are made from.
         digest: `sha256:...` of the registry's manifest where there is one, else the id.
+        size_bytes: of its layers, as the engine tells; layers that it shares with others are counted in each.
     """
 
     id: str
     digest: str
+    size_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

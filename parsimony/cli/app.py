@@ -12,6 +12,7 @@ from parsimony.cli import (
     auditing,
     commands_footprint,
     commands_measures,
+    commands_runs,
     commands_tasks,
     commands_value,
     contamination,
@@ -219,6 +220,7 @@ def export(
     raise typer.Exit(reading.export(folder, format.value, out))
 
 
+commands_runs.register(app)
 commands_measures.register(app)
 commands_footprint.register(app)
 commands_tasks.register(app)

@@ -72,7 +72,12 @@ def print_summary(summary: Mapping[str, Any], folder: RunFolder) -> None:
     for flake in summary["flaky"][:5]:
         named = f"{flake['task_id']}, arm {flake['arm']}, seed {flake['seed']}"
         out.print(Text(f"flaky: {named}: " + ", ".join(f"{o} × {n}" for o, n in flake["outcomes"].items())))
-    told = (screen.quarantine_lines(summary), screen.robustness_lines(summary), screen.spent_lines(summary))
+    told = (
+        screen.quarantine_lines(summary),
+        screen.robustness_lines(summary),
+        screen.spent_lines(summary),
+        screen.forecast_lines(summary),
+    )
     for line in (line for lines in told for line in lines):
         out.print(Text(line))
     if folder.report.exists():

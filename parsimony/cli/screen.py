@@ -172,6 +172,21 @@ def robustness_lines(summary: Mapping[str, Any]) -> Sequence[str]:
     return lines
 
 
+def forecast_lines(summary: Mapping[str, Any]) -> Sequence[str]:
+    """How wrong the forecast of the newest run was (docs/planning.md)."""
+    found = summary.get("forecast")
+    if not found:
+        return []
+    named = {"wall_seconds": "wall time", "cpu_hours": "CPU-hours", "dollars": "dollars of grading"}
+    where = {True: "inside the interval", False: "outside the interval", None: "no interval"}
+    parts = [
+        f"{name} {100 * found[field]['error']:+.0f} % ({where[found[field]['inside']]})"
+        for field, name in named.items()
+        if found[field]["error"] is not None
+    ]
+    return [f"against its forecast: {', '.join(parts)}"] if parts else []
+
+
 def spent_lines(summary: Mapping[str, Any]) -> Sequence[str]:
     """What producing and grading cost."""
     kinds = summary["cost"]["kinds"]

@@ -77,6 +77,11 @@ class RayEngine:
 
     # -- agents ---------------------------------------------------------------------------------------------------
 
+    @property
+    def agents(self) -> int:
+        """See `CountsAgents`."""
+        return len(list(self._fleet))
+
     def attach(self, post: Post) -> None:
         """See `Engine`."""
         self._post = post
