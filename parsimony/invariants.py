@@ -78,7 +78,7 @@ def _judged(ground: Ground) -> Invariant:
 def _two_sided(ground: Ground) -> Invariant:
     """Resolved means both gates, whole, of the sizes that the task states."""
     wrong = []
-    graded = [trial for trial in ground.run.trials if trial.fail_to_pass and trial.pass_to_pass]
+    graded = [trial for trial in ground.run.trials if _has_gates(trial)]
     for trial in graded:
         task = ground.run.tasks.get(trial.task_id)
         gates = (trial.fail_to_pass or (0, 0)), (trial.pass_to_pass or (0, 0))
@@ -88,10 +88,14 @@ def _two_sided(ground: Ground) -> Invariant:
         if sizes is not None and (gates[0][1] > sizes[0] or gates[1][1] > sizes[1]):
             wrong.append(f"{_named(trial)} was graded by other gates than the task's")
     resolved = [trial for trial in ground.run.trials if trial.resolved]
-    wrong += [f"{_named(trial)} is resolved without both gates" for trial in resolved if trial not in graded]
+    wrong += [f"{_named(trial)} is resolved without both gates" for trial in resolved if not _has_gates(trial)]
     holds = None if not graded else not wrong
     return Invariant(3, "the two-sided gate is binding", holds, _first(wrong) or f"{len(resolved)} of {len(graded)} "
                      "graded candidates are resolved, each by both gates in full")  # fmt: skip
+
+
+def _has_gates(trial: Trial) -> bool:
+    return bool(trial.fail_to_pass and trial.pass_to_pass)
 
 
 def _attributable(ground: Ground) -> Invariant:

@@ -12,6 +12,7 @@ from rich.text import Text
 from parsimony.ablation import Ablation, Evidence, Verdict, ablate
 from parsimony.ablation.model import Key, key_of
 from parsimony.cli import DONE, NO, PARTIAL, screen
+from parsimony.cli.collecting import no_collections
 from parsimony.cli.materials import open_run
 from parsimony.execution import TestStatus
 from parsimony.runs import Run
@@ -21,8 +22,8 @@ from parsimony.testreports import FORMATS
 
 def run(root: Path, *, as_json: bool) -> int:
     """Ablate on the run in `root`. Exit status 1 when a mechanism should go, 3 when one could not be shown."""
-    evidence = _evidence(root)
-    found = ablate(evidence)
+    with no_collections():
+        found = ablate(_evidence(root))
     if as_json:
         screen.print_json([{**asdict(one), "verdict": one.verdict} for one in found])
     else:

@@ -20,6 +20,7 @@ from cluster.rundir import RunFolder, read_jsonl
 from cluster.sweep import read_sweep
 from parsimony import scorer
 from parsimony.cli import DONE, NO, PARTIAL, screen
+from parsimony.cli.collecting import no_collections
 from parsimony.cli.invariants_audit import audit_faults
 from parsimony.cli.materials import open_run
 from parsimony.cli.reading import read_summary
@@ -34,7 +35,8 @@ Key = tuple[str, str, int, int]
 
 def run(root: Path, ledger: Path | None, *, as_json: bool) -> int:
     """Check them. Exit status 1 when one is broken, 3 when one could not be checked."""
-    found = check(_ground(root, ledger))
+    with no_collections():
+        found = check(_ground(root, ledger))
     if as_json:
         screen.print_json([asdict(one) for one in found])
     else:
@@ -61,7 +63,7 @@ def _ground(root: Path, ledger: Path | None) -> Ground:
 def _rescored(folder: RunFolder, finished: Run) -> dict[Key, Outcome]:
     """The outcome that today's scorer gives to each stored execution, with the sweep's policy and reference."""
     sweep = read_sweep(folder.sweep)
-    inputs = load(sweep)
+    inputs = load(sweep, with_candidates=False)
     wanted: dict[str, list[Any]] = {}
     for trial in finished.trials:
         if trial.execution_key is not None and trial.resolved is not None:
