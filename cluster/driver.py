@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -18,6 +16,7 @@ from cluster.dispatch import (
     AgentJoined,
     AgentLost,
     AttemptFinished,
+    BudgetExhausted,
     Cancel,
     Command,
     ConcurrencyChanged,
@@ -43,6 +42,7 @@ from cluster.dispatch import (
     WakeAt,
 )
 from cluster.engines import Engine, EngineEvent, Replied, ReplyLost
+from cluster.interrupts import interrupts
 from parsimony.errors import TemporaryError
 from parsimony.execution import Execution
 
@@ -50,6 +50,9 @@ log = structlog.get_logger(__name__)
 
 FLUSH_S: Final = 0.2
 """Seconds that a record may wait to become durable."""
+
+BUDGET_S: Final = 1.0
+"""Seconds between two looks at a budget while nothing ends."""
 
 MakeOrder = Callable[[Job, int], Order]
 """Makes what an agent is told for an attempt (its number) at a job, when it is its turn. May raise what tasks and
@@ -131,6 +134,8 @@ class DriveOptions:
         signals: SIGINT and SIGTERM drain at first and stop when repeated (in the main thread only).
         settle_s: seconds that cancelled attempts get to end.
         control: steers the run.
+        exhausted: says which cap of a budget is reached, None while none is. Asked after what has ended was recorded
+            and before anything more is started, and every second.
     """
 
     policy: Policy = field(default_factory=Policy)
@@ -141,6 +146,7 @@ class DriveOptions:
     signals: bool = True
     settle_s: float = 30.0
     control: Control | None = None
+    exhausted: Callable[[], str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +154,7 @@ class DriveResult:
     """How a run ended.
 
     Attributes:
-        ending: COMPLETED, DRAINED, STOPPED or HALTED.
+        ending: COMPLETED, DRAINED, EXHAUSTED, STOPPED or HALTED.
         reason: why it did not complete; empty when it did.
         counts: jobs by state. What waits has no terminal record: it is for the next run.
         missing: job key -> every reason, for the jobs that are missing.
@@ -206,7 +212,7 @@ class _Drive:
         self._tell(JobsAdded(self._jobs))
         try:
             self._engine.attach(self._hear)
-            with _signals(self._on_signal) if self._options.signals else contextlib.nullcontext():
+            with interrupts(self._on_signal) if self._options.signals else contextlib.nullcontext():
                 while (ended := self._dispatcher.ended) is None:
                     await self._awake.wait()
                     self._step()
@@ -268,12 +274,27 @@ class _Drive:
             raise self._broken
         inbox, self._inbox = [*self._inbox, *events], []
         self._now = max(self._now, self._epoch + self._loop.time())
-        for command in self._dispatcher.handle(*inbox, now=self._now):
+        weighs = self._options.exhausted
+        for command in self._dispatcher.handle(*inbox, now=self._now, start=weighs is None):
             self._obey(command)
+        if weighs is not None:
+            self._start_within(weighs)
         self._executions.clear()
         self._sink.flush_if_due()
         self._after("flush", FLUSH_S, self._flush)
         self._after("progress", self._options.progress_s, self._report)
+
+    def _start_within(self, exhausted: Callable[[], str | None]) -> None:
+        """Have more started, unless a budget forbids it."""
+        reason = exhausted() if self._dispatcher.ended is None else None
+        events = () if reason is None else (BudgetExhausted(reason),)
+        for command in self._dispatcher.handle(*events, now=self._now):
+            self._obey(command)
+        self._after("budget", BUDGET_S, self._look_at_budget)
+
+    def _look_at_budget(self) -> None:
+        del self._timers["budget"]
+        self._awake.set()
 
     # -- commands out ---------------------------------------------------------------------------------------------
 
@@ -296,8 +317,8 @@ class _Drive:
                 log.warning("agent.quarantined", agent=agent, seconds=round(until - self._now), reason=reason)
             case Finished(ending, reason):
                 log.info("run.finished", ending=str(ending), reason=reason)
-                if ending is RunEnding.HALTED:
-                    self._say(f"Halted: {reason}.")
+                if ending in {RunEnding.HALTED, RunEnding.EXHAUSTED}:
+                    self._say(f"{ending.capitalize()}: {reason}.")
 
     def _start(self, start: Start) -> None:
         job, attempt = start.job, start.attempt
@@ -343,37 +364,6 @@ class _Drive:
     def _say(self, text: str) -> None:
         if self._options.message is not None:
             self._options.message(text)
-
-
-@contextlib.contextmanager
-def _signals(call: Callable[[bool], None]) -> Iterator[None]:
-    """SIGINT and SIGTERM call `call(False)`, then `call(True)`, and then mean again what they meant before."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    loop = asyncio.get_running_loop()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    seen = 0
-
-    def restore() -> None:
-        while before:
-            number, handler = before.popitem()
-            loop.remove_signal_handler(number)
-            signal.signal(number, handler)
-
-    def arrived() -> None:
-        nonlocal seen
-        seen += 1
-        if seen > 1:
-            restore()
-        call(seen > 1)
-
-    for number in before:
-        loop.add_signal_handler(number, arrived)
-    try:
-        yield
-    finally:
-        restore()
 
 
 def _ignore(event: Event) -> None:

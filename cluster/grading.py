@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.agent import SandboxSpec
+from cluster.budget import check_budget
 from cluster.costrows import check_prices
 from cluster.dispatch import Policy, RunEnding
 from cluster.driver import DriveOptions, drive
@@ -60,6 +61,7 @@ def grade_sweep(
     inputs = load(sweep)
     if sweep.prices:
         check_prices(inputs.candidates, read_prices(sweep.prices), datetime.now(UTC).date())
+    check_budget(sweep, inputs.candidates, read_prices(sweep.prices))
     with Session.open(sweep, root) as session:
         return asyncio.run(_grade(session, engine(sweep), inputs, observer))
 
@@ -69,6 +71,7 @@ async def _grade(session: Session, engine: Engine, inputs: Inputs, observer: Obs
     async with engine:
         found = await environments(sweep, inputs.tasks.values(), engine.environment_digest)
         plan = make_plan(sweep, inputs, found)
+        session.open_meter(plan.work)
         recorder = session.recorder(plan, judge_of(sweep, inputs), observer)
         done = session.executed(plan.work)
         pending = [key for key in plan.work if key not in done]
@@ -164,6 +167,7 @@ async def execute(
         policy=Policy(max_faults=session.sweep.policy.max_attempts),
         progress=observer.progress,
         message=observer.message,
+        exhausted=session.meter.exhausted if session.meter is not None else None,
     )
     result = await drive(
         session.jobs(recorder.work, pending, inputs),
@@ -184,6 +188,7 @@ def regrade_run(sweep: Sweep, root: Path, observer: Observer) -> Graded:
     with Session.open(sweep, root) as session:
         before = _outcomes(session)
         plan = make_plan(sweep, inputs, environments_of_last_plan(session.before))
+        session.open_meter(plan.work, shared=False)
         recorder = session.recorder(plan, judge_of(sweep, inputs), observer)
         done = session.executed(plan.work)
         recorder.settle(plan.units)

@@ -83,6 +83,7 @@ class Recorder:
         attempts: attempts per job so far, those of earlier drivers included.
         missing: reasons by key of the jobs that ended without an execution in this run.
         on_verdict: told of each verdict, for progress.
+        on_cost: told of each cost row that is new, and of the execution that it is for, for budgets.
     """
 
     ledger: Ledger
@@ -96,6 +97,7 @@ class Recorder:
     attempts: dict[str, int] = field(default_factory=dict)
     missing: dict[str, tuple[str, ...]] = field(default_factory=dict)
     on_verdict: Callable[[Unit, Verdict], None] = lambda unit, verdict: None
+    on_cost: Callable[[Mapping[str, Any], Execution | None], None] = lambda row, execution: None
     _started: dict[tuple[str, int], tuple[float, str]] = field(default_factory=dict)
 
     def first_attempt(self, key: str) -> int:
@@ -188,17 +190,19 @@ class Recorder:
     def _charge(self, unit: Unit, execution: Execution | None, now: float) -> None:
         """Cost rows, once per unit and once per execution, however often verdicts are made again."""
         if unit.candidate is not None and unit.candidate.usage is not None and unit.repeat == 0:
-            self._charge_once(("llm", *unit.identity), llm_cost_row(unit, unit.candidate.usage, recorded_at=now))
+            told = llm_cost_row(unit, unit.candidate.usage, recorded_at=now)
+            self._charge_once(("llm", *unit.identity), told, None)
         if execution is not None:
             spent = compute_cost_row(unit, execution, spent=True, recorded_at=now)
-            self._charge_once(("compute_spent", execution.execution_key), spent)
+            self._charge_once(("compute_spent", execution.execution_key), spent, execution)
             alone = compute_cost_row(unit, execution, spent=False, recorded_at=now)
-            self._charge_once(("compute_attributed", *unit.identity, execution.execution_key), alone)
+            self._charge_once(("compute_attributed", *unit.identity, execution.execution_key), alone, execution)
 
-    def _charge_once(self, identity: tuple[object, ...], row: Mapping[str, Any]) -> None:
+    def _charge_once(self, identity: tuple[object, ...], row: Mapping[str, Any], execution: Execution | None) -> None:
         if identity not in self.charged:
             self.charged.add(identity)
             self.ledger.append("cost", row)
+            self.on_cost(row, execution)
 
     def _event(self, name: str, data: Mapping[str, Any]) -> None:
         self.ledger.append("event", {"at": time.time(), "name": name, "data": json.dumps(data)})

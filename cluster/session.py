@@ -18,6 +18,7 @@ import structlog
 import yaml
 
 from cluster import results
+from cluster.budget import Meter
 from cluster.costrows import cost_rows
 from cluster.dispatch import Job
 from cluster.forecast import complete_forecast, forecast_of_summary
@@ -67,6 +68,9 @@ class Observer(Protocol):
 class Session:
     """A run under way: its folder, its open ledger, and a reader of what the ledger held when it was opened.
 
+    Attributes:
+        meter: of its budget, where it has one.
+
     Use it as a context manager; it holds the ledger's lock.
     """
 
@@ -76,6 +80,7 @@ class Session:
     run_id: str
     before: LedgerReader
     started: float = field(default_factory=time.monotonic)
+    meter: Meter | None = None
 
     @classmethod
     def open(cls, sweep: Sweep, root: Path) -> Session:
@@ -156,6 +161,8 @@ class Session:
         columns = ["task_id", "arm", "seed", "repeat", "score_key"]
         scored = {(results.identity(row), row["score_key"]) for row in self.before.rows("score", columns)}
         costs = ["task_id", "arm", "seed", "repeat", "kind", "execution_key"]
+        if self.meter is not None:
+            self.meter.work = {**self.meter.work, **plan.work}
         return Recorder(
             ledger=self.ledger,
             folder=self.folder,
@@ -167,7 +174,17 @@ class Session:
             before=dict(attempts),
             attempts=attempts,
             on_verdict=observer.verdict,
+            on_cost=self.meter.count if self.meter is not None else lambda row, execution: None,
         )
+
+    def open_meter(self, work: Mapping[str, Work], *, shared: bool = True) -> None:
+        """Begin to hold what is spent against the sweep's budget, where it has one. Before `recorder`.
+
+        Args:
+            shared: the account of the team is looked at and told, too.
+        """
+        since = time.time() - (time.monotonic() - self.started)
+        self.meter = Meter.open(self.sweep, self.run_id, self.before, work, since, shared=shared)
 
     def expected_seconds(self, inputs: Inputs) -> dict[str, float]:
         """How long a task runs, from its past executions here, else from its reference."""
@@ -248,6 +265,9 @@ class Session:
             ),
             quarantined=inputs.quarantined,
         )
+        if self.meter is not None:
+            self.meter.settle()
+            summary["budget"] = self.meter.as_json()
         if (forecast := forecast_of_summary(self.folder.plan)) is not None:
             summary["forecast"] = forecast
         records: list[dict[str, Any]] = []

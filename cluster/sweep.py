@@ -45,6 +45,28 @@ Size = Annotated[
 ]
 
 
+_SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
+
+
+def parse_duration(value: object) -> object:
+    """`90s`, `30 min`, `2h`, `1.5d` or a number of seconds, as seconds; anything else is left for the schema."""
+    if isinstance(value, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", value)
+        if found is None or found[2] not in _SECONDS:
+            raise ValueError("is not a time; write seconds or, for example, `45m` or `2h`")
+        return float(found[1]) * _SECONDS[found[2]]
+    return value
+
+
+Duration = Annotated[
+    float,
+    BeforeValidator(parse_duration),
+    Field(gt=0, allow_inf_nan=False),
+    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": r"^\s*\d"}]}),
+]
+Cap = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
 def _with_shorthands(schema: dict[str, Any]) -> None:
     """What may be written short in a file is short in its JSON Schema too."""
     fields = schema["properties"]
@@ -181,6 +203,41 @@ class Arm(Closed):
     predictions: tuple[Path, ...] = ()
 
 
+class Team(Closed):
+    """A team whose budget several runs share (docs/planning.md).
+
+    Attributes:
+        label: the team's name, as its folder has it too.
+        folder: where `team.yaml` has its caps and `spending.jsonl` what its runs have spent.
+    """
+
+    label: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")
+    folder: Path
+
+
+class Budget(Closed):
+    """Caps at which nothing more is started; what runs finishes, and the run can be resumed.
+
+    Attributes:
+        dollars, tokens: of this run, over all commands that worked on it.
+        wall_time: seconds (or `2h`) of all those commands together.
+        counts: `all` is producing and grading; `grading` leaves out what producing the candidates cost.
+        team: whose budget the run spends as well.
+    """
+
+    dollars: Cap | None = None
+    tokens: Annotated[int, Field(gt=0)] | None = None
+    wall_time: Duration | None = None
+    counts: Literal["all", "grading"] = "all"
+    team: Team | None = None
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        if self.counts == "grading" and self.tokens is not None:
+            raise ValueError("grading takes no tokens, so that `tokens` could never be reached; say `counts: all`")
+        return self
+
+
 class Sweep(Closed):
     """One sweep: tasks × arms × seeds × repeats, graded under one policy.
 
@@ -199,6 +256,7 @@ class Sweep(Closed):
         prices: price files (docs/costs.md). With them every candidate must have a price, and results tell dollars where
             predictions tell tokens only.
         reference: the reference file; default: beside the task file, `.reference.json` in place of its suffix.
+        budget: caps at which the run stops scheduling; None = none.
         against: folders of past runs, or their ledgers, that the forecast of a run rests on (docs/planning.md).
     """
 
@@ -221,6 +279,7 @@ class Sweep(Closed):
     prices: tuple[Path, ...] = ()
     reference: Path | None = None
     against: tuple[Path, ...] = ()
+    budget: Budget | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -249,6 +308,8 @@ class Sweep(Closed):
         data["tasks"]["file"] = base / self.tasks.file
         for name in ("predictions", "prices", "against"):
             data[name] = [base / p for p in data[name]]
+        if self.budget is not None and self.budget.team is not None:
+            data["budget"]["team"]["folder"] = base / self.budget.team.folder
         for arm in (data["arms"] or {}).values():
             arm["predictions"] = [base / p for p in arm["predictions"]]
         data["reference"] = (

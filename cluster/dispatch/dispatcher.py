@@ -42,7 +42,7 @@ class Dispatcher:
         self._timers: PriorityMap[tuple[str, str]] = PriorityMap()
         self._limit: int | None = None
         self._paused = False
-        self._draining = False
+        self._drain: Finished | None = None  # how a run that starts nothing more will end
         self._expecting = True  # no job was ever announced
         self._ended: Finished | None = None
         self._last_loss = ""
@@ -80,11 +80,12 @@ class Dispatcher:
         """
         invariants.check(self)
 
-    def handle(self, *events: on.Event, now: float) -> list[Command]:
+    def handle(self, *events: on.Event, now: float, start: bool = True) -> list[Command]:
         """Take note of `events`, which happened until `now`, and say what is to be done.
 
         Args:
             now: seconds on any clock that never goes back.
+            start: False starts nothing in this call, for whoever must weigh what has ended before more is started.
 
         Raises:
             InvalidEvent: an event that cannot have happened. The dispatcher must not be used any further.
@@ -96,7 +97,8 @@ class Dispatcher:
         self._out = out
         for event in events:
             self._take_note(event)
-        for settle in (self._check_breaker, self._fire_timers, self._assign, self._watch_agents, self._check_finished):
+        assign = (self._assign,) if start else ()
+        for settle in (self._check_breaker, self._fire_timers, *assign, self._watch_agents, self._check_finished):
             if self._ended is None:
                 settle()
         self._arm_wake()
@@ -117,8 +119,8 @@ class Dispatcher:
                 self._waiting.join(agent, images)
             case on.AgentLost(agent, reason):
                 self._agent_lost(agent, reason)
-            case on.DrainRequested():
-                self._draining = True
+            case on.DrainRequested() | on.BudgetExhausted():
+                self._drain = self._drain or _end_of_drain(event)
             case on.StopRequested():
                 self._call_off(Finished(RunEnding.STOPPED, "stopped on request"))
             case on.ConcurrencyChanged(limit):
@@ -269,7 +271,7 @@ class Dispatcher:
             self._agents.offer_again(agent)
 
     def _may_start(self) -> bool:
-        if self._draining or self._paused or not self._waiting:
+        if self._drain is not None or self._paused or not self._waiting:
             return False
         return self._limit is None or self._jobs.count(JobState.RUNNING) < self._limit
 
@@ -305,8 +307,8 @@ class Dispatcher:
     def _check_finished(self) -> None:
         if self._jobs.open == 0 and not self._expecting:
             self._finish(Finished(RunEnding.COMPLETED))
-        elif self._draining and self._jobs.count(JobState.RUNNING) == 0:
-            self._finish(Finished(RunEnding.DRAINED, "drained on request"))
+        elif self._drain is not None and self._jobs.count(JobState.RUNNING) == 0:
+            self._finish(self._drain)
 
     def _finish(self, finished: Finished) -> None:
         self._ended = finished
@@ -317,6 +319,12 @@ class Dispatcher:
         if wake != self._wake:
             self._wake = wake
             self._out.append(WakeAt(wake))
+
+
+def _end_of_drain(event: on.DrainRequested | on.BudgetExhausted) -> Finished:
+    if isinstance(event, on.BudgetExhausted):
+        return Finished(RunEnding.EXHAUSTED, event.reason)
+    return Finished(RunEnding.DRAINED, "drained on request")
 
 
 def _summary(message: str) -> str:

@@ -70,6 +70,13 @@ class DrainRequested:
 
 
 @dataclass(frozen=True, slots=True)
+class BudgetExhausted:
+    """A cap of the budget is reached, `reason` says which: a drain that nobody asked for."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class StopRequested:
     """Call everything off; the run is over."""
 
@@ -98,6 +105,7 @@ Event = (
     | AttemptFinished
     | Tick
     | DrainRequested
+    | BudgetExhausted
     | StopRequested
     | ConcurrencyChanged
     | PauseRequested

@@ -99,10 +99,12 @@ class Ending(StrEnum):
 
 
 class RunEnding(StrEnum):
-    """How a run ended: every job terminal, drained, stopped, or halted because going on was pointless."""
+    """How a run ended: every job terminal, drained, drained because a budget was exhausted, stopped, or halted because
+    going on was pointless."""
 
     COMPLETED = "completed"
     DRAINED = "drained"
+    EXHAUSTED = "exhausted"
     STOPPED = "stopped"
     HALTED = "halted"
 

@@ -10,6 +10,7 @@ from typing import Any
 from rich.text import Text
 
 from cluster.calibration import Calibration, calibrate_tasks
+from cluster.dispatch import RunEnding
 from cluster.grading import Graded, grade_sweep, regrade_run
 from cluster.logs import configure_logs
 from cluster.replay import replay_one
@@ -81,12 +82,13 @@ def _tell(finished: Graded, folder: RunFolder, *, as_json: bool) -> int:
     else:
         print_summary(summary, folder)
     census = summary["census"]
-    if not as_json and not census["complete"]:
+    if not as_json and not (census["complete"] and finished.ending is RunEnding.COMPLETED):
         why = f"{finished.ending.value}: {finished.reason}" if finished.reason else finished.ending.value
         screen.console(stderr=True).print(
             Text(f"{census['missing']} have no verdict ({why}); the same command again goes on with them")
         )
-    return DONE if census["complete"] and not census["rejected_rows"] else PARTIAL
+    whole = census["complete"] and finished.ending is RunEnding.COMPLETED
+    return DONE if whole and not census["rejected_rows"] else PARTIAL
 
 
 def regrade(root: Path, *, as_json: bool) -> int:

@@ -76,6 +76,7 @@ def print_summary(summary: Mapping[str, Any], folder: RunFolder) -> None:
         screen.quarantine_lines(summary),
         screen.robustness_lines(summary),
         screen.spent_lines(summary),
+        screen.budget_lines(summary),
         screen.forecast_lines(summary),
     )
     for line in (line for lines in told for line in lines):

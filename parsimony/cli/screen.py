@@ -172,6 +172,22 @@ def robustness_lines(summary: Mapping[str, Any]) -> Sequence[str]:
     return lines
 
 
+def budget_lines(summary: Mapping[str, Any]) -> Sequence[str]:
+    """What was spent of each cap of the budget."""
+    found = summary.get("budget")
+    if not found:
+        return []
+    spent, caps = found["spent"], found["caps"]
+    told = {
+        "dollars": lambda cap: f"${spent['micro_dollars'] / 1e6:,.2f} of ${cap:,.2f}",
+        "tokens": lambda cap: f"{spent['tokens']:,} of {cap:,} tokens",
+        "wall_time": lambda cap: f"{seconds(spent['wall_seconds'])} of {seconds(cap)}",
+    }
+    parts = [told[name](cap) for name, cap in caps.items() if cap is not None]
+    team = [f"team {found['team']}"] if found["team"] else []
+    return [f"budget: {', '.join(parts + team)}"]
+
+
 def forecast_lines(summary: Mapping[str, Any]) -> Sequence[str]:
     """How wrong the forecast of the newest run was (docs/planning.md)."""
     found = summary.get("forecast")

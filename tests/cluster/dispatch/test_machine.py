@@ -12,6 +12,7 @@ from cluster.dispatch import (
     AgentJoined,
     AgentLost,
     AttemptFinished,
+    BudgetExhausted,
     Cancel,
     Command,
     ConcurrencyChanged,
@@ -64,7 +65,7 @@ class AnyRun(RuleBasedStateMachine):
         self.recorded: Counter[tuple[str, int]] = Counter()
         self.terminal: Counter[str] = Counter()
         self.limit: int | None = None
-        self.paused = self.draining = False
+        self.paused = self.draining = self.exhausted = False
         self.wake: float | None = None
         self.finished: list[Finished] = []
         for slots in range(1, agents + 1):
@@ -186,6 +187,33 @@ class AnyRun(RuleBasedStateMachine):
 
     @precondition(lambda self: self.terminal.total() > 6)
     @rule()
+    def exhaust(self) -> None:
+        """A budget is a drain: what runs finishes, nothing more starts, and the end says which cap it was."""
+        running = dict(self.live)
+        self.exhausted = self.exhausted or not self.draining
+        self.draining = True
+        self.send(BudgetExhausted("the cap of tokens"))
+        assert self.live == running, "a budget called off what runs"
+
+    @precondition(lambda self: self.live and not self.finished)
+    @rule(data=st.data(), spent=st.booleans())
+    def weigh(self, data: st.DataObject, spent: bool) -> None:
+        """What has ended is weighed before anything starts in its place."""
+        key = data.draw(st.sampled_from(sorted(self.live)))
+        commands = self.dispatcher.handle(
+            AttemptFinished(key, self.live[key][0], Ending.DONE), now=self.now, start=False
+        )
+        assert not any(isinstance(command, Start) for command in commands), "started before it was weighed"
+        for command in commands:
+            self.obey(command)
+        assert key not in self.live
+        if spent and self.terminal.total() > 6:
+            self.exhaust()
+        else:
+            self.send(Tick())
+
+    @precondition(lambda self: self.terminal.total() > 6)
+    @rule()
     def stop(self) -> None:
         self.send(StopRequested())
         assert self.finished
@@ -229,6 +257,9 @@ class AnyRun(RuleBasedStateMachine):
         (end,) = self.finished
         if end.ending is RunEnding.COMPLETED:
             assert set(self.terminal) == self.jobs
+        assert self.exhausted or end.ending is not RunEnding.EXHAUSTED
+        assert end.ending is not RunEnding.EXHAUSTED or end.reason == "the cap of tokens"
+        assert not (self.exhausted and end.ending is RunEnding.DRAINED), "the first reason to drain is the one told"
         assert not self.live
 
 

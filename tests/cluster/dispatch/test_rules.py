@@ -10,6 +10,7 @@ from cluster.dispatch import (
     AgentJoined,
     AgentLost,
     AttemptFinished,
+    BudgetExhausted,
     Cancel,
     Command,
     ConcurrencyChanged,
@@ -357,6 +358,16 @@ def test_a_drain_lets_running_attempts_end_and_starts_nothing() -> None:
     assert RecordTerminal(Job("b"), 1, ()) in commands
     assert Finished(RunEnding.DRAINED, "drained on request") in commands
     assert dispatcher.counts.waiting == 2
+
+
+def test_an_exhausted_budget_lets_running_attempts_end_and_says_which_cap() -> None:
+    dispatcher = Dispatcher(STEADY)
+    dispatcher.handle(AgentJoined("n", 2), jobs("a", "b", "c"), now=0)
+    assert not starts(dispatcher.handle(done("a"), now=1, start=False))
+    assert not starts(dispatcher.handle(BudgetExhausted("the cap of $3"), ResumeRequested(), now=1))
+    commands = dispatcher.handle(DrainRequested(), done("b"), now=2)
+    assert commands[-1] == Finished(RunEnding.EXHAUSTED, "the cap of $3")
+    assert (dispatcher.counts.done, dispatcher.counts.waiting, dispatcher.counts.missing) == (2, 1, 0)
 
 
 def test_a_drain_that_finds_everything_done_completes() -> None:
