@@ -19,6 +19,7 @@ from cluster.sweep import Sweep, read_sweep
 from parsimony.canonical import digest_json
 from parsimony.cost_ledger import PriceTable, with_prices
 from parsimony.cost_ledger.rows import CostRow, RowKind
+from parsimony.errors import InputError
 from parsimony.runs import Run, Settings, Spend, Trial
 from parsimony.scorer import Outcome
 from parsimony.tasks import Task, Trace
@@ -37,6 +38,9 @@ def read_run(root: Path, inputs: Inputs | None = None) -> Run:
     sweep = read_sweep(folder.sweep)
     reader = LedgerReader(folder.ledger)
     lines = list(read_jsonl(folder.outcomes))
+    if not lines:
+        mend = "run `parsimony regrade` to write it again"
+        raise InputError("holds no outcome", mend=mend, file=str(folder.outcomes))
     inputs = inputs or load(sweep)
     traces = {(c.instance_id, c.arm, c.seed): c.trace for c in inputs.candidates}
     executed = list(reader.rows("execution", ["execution_key", "log_file", "peak_memory_bytes"]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
@@ -16,13 +18,17 @@ from parsimony.cost_ledger import ComputePrice, ModelPrice, PriceTable
 
 
 def _exact(value: object) -> object:
-    """A price as written, not as a float: 0.1 is a tenth."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return format(Decimal(repr(value)), "f")
-    return value
+    """A price as written, not as a float: 0.1 is a tenth. Anything that is no amount is an error."""
+    text = value
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        text = format(Decimal(repr(value)), "f")
+    if not isinstance(text, str) or not _AMOUNT.fullmatch(text):
+        raise ValueError("is no price; write dollars such as 0.25, with at most nine digits on each side of the point")
+    return text
 
 
-Dollars = Annotated[str, BeforeValidator(_exact), Field(pattern=r"^\d{1,9}(\.\d{1,9})?$")]
+_AMOUNT = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
+Dollars = Annotated[str, BeforeValidator(_exact)]
 
 
 class _Closed(BaseModel):

@@ -73,6 +73,9 @@ def parse_day(text: str | None) -> date | None:
 def run(request: Request, *, as_json: bool) -> int:
     """Tell costs. Exit status 1 when they do not agree with the ledger, 3 when a part has no price or is not known."""
     page = request.page or request.root / "cost.html"
+    for path in (page, request.rows):
+        if path is not None and path.is_dir():
+            raise InputError("is a folder", mend="name a file", file=str(path))
     with no_collections():
         table = prices_of(request.root, request.prices)
         whole = read_run(request.root)
