@@ -53,12 +53,16 @@ def sets(evidence: Evidence) -> Ablation:
     """
     versions = _by_version(evidence.run.trials)
     tasks = sorted(set.intersection(*map(set, versions.values()))) if versions else []
-    halves = [set(half) for half in itertools.islice(itertools.combinations(tasks, len(tasks) // 2), 20_000)]
+    size = len(tasks) // 2
+    # A set of tasks is a number with a bit for each: what a version resolves of it is one operation.
+    bits = [1 << place for place in range(len(tasks))]
+    solved = [sum(bit for bit, task in zip(bits, tasks, strict=True) if one[task]) for one in versions.values()]
+    halves = itertools.islice(itertools.combinations(bits, size), 20_000)
     gaps = []
-    for half in halves if len(tasks) >= 2 and len(versions) >= 2 else []:
-        best = max(versions.values(), key=lambda one: sum(one[task] for task in half))
-        inside = sum(best[task] for task in half) / len(half)
-        outside = sum(best[task] for task in tasks if task not in half) / (len(tasks) - len(half))
+    for half in map(sum, halves) if len(tasks) >= 2 and len(versions) >= 2 else ():
+        best = max(solved, key=lambda one: (one & half).bit_count())
+        inside = (best & half).bit_count() / size
+        outside = (best & ~half).bit_count() / (len(tasks) - size)
         gaps.append(inside - outside)
     gap = statistics.fmean(gaps) if gaps else 0.0
     return Ablation(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+import itertools
+import statistics
 
-from parsimony.ablation import Ablation, Evidence, Verdict, ablate
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parsimony.ablation import Ablation, Evidence, Verdict, ablate, claims
 from parsimony.ablation.model import key_of
 from parsimony.runs import Run, Settings, Spend, Trial
 from parsimony.scorer import Outcome
@@ -112,3 +117,19 @@ def test_what_a_run_cannot_show_is_not_decided() -> None:
 def test_a_mechanism_that_changes_nothing_is_deleted() -> None:
     trials = [trial(0, "x", 0, GOOD)]
     assert of(ablate(evidence(trials)), 1).verdict is Verdict.DELETE
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=5, max_size=5), min_size=2, max_size=4))
+def test_the_gap_of_one_set_is_that_of_all_splits(verdicts: list[list[bool]]) -> None:
+    """By its definition, split by split: choose the best version on one half, look at the other."""
+    trials = [
+        trial(number, "x", seed, GOOD if solved else BAD)
+        for seed, row in enumerate(verdicts)
+        for number, solved in enumerate(row)
+    ]
+    gaps = []
+    for half in itertools.combinations(range(5), 2):
+        best = max(verdicts, key=lambda row: sum(row[number] for number in half))
+        outside = [best[number] for number in range(5) if number not in half]
+        gaps.append(sum(best[number] for number in half) / 2 - sum(outside) / 3)
+    assert claims.sets(evidence(trials)).without == round(100 * statistics.fmean(gaps), 1)
