@@ -57,7 +57,7 @@ def test_a_model_without_a_price_is_an_error() -> None:
     run = make_run({"x": [[True]]})
     dark = tuple(replace(one, llm=Spend(output_tokens=5, model="m")) for one in run.trials)
     with pytest.raises(InputError):
-        by_arm(replace(run, trials=dark), PriceTable())
+        by_arm(replace(run, trials=dark), PriceTable(files=("prices.yaml",)))
 
 
 @settings(max_examples=60, deadline=None)
