@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
+from parsimony.cost_ledger.wording import dollars
 from parsimony.errors import InputError
 
 WIDTH = 100
@@ -225,4 +226,4 @@ def _paid(total: Mapping[str, Any], before: str = "") -> str:
     if total["micro_dollars"] is None:
         return ""
     unpriced = total.get("unpriced", 0)
-    return f"{before}${total['micro_dollars'] / 1e6:,.2f}" + (f" and {unpriced} without a price" if unpriced else "")
+    return before + dollars(total["micro_dollars"] / 1e6) + (f" and {unpriced} without a price" if unpriced else "")
