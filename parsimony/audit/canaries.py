@@ -53,6 +53,11 @@ def canaries(layout: Layout) -> tuple[Canary, ...]:
     return tuple(_made(layout, *entry) for entry in _catalogue(layout.language))
 
 
+def names() -> tuple[str, ...]:
+    """The name of every canary, of any language."""
+    return tuple(dict.fromkeys(name for language in ("python", "javascript") for name, _, _ in _catalogue(language)))
+
+
 def _made(layout: Layout, name: str, does: str, make: Maker) -> Canary:
     try:
         made = make(layout)

@@ -16,6 +16,7 @@ from parsimony.cli import (
     commands_tasks,
     commands_value,
     contamination,
+    nightly,
     published,
     refresh,
     sets,
@@ -229,6 +230,7 @@ app.add_typer(sets.app, name="sets")
 app.add_typer(contamination.app, name="contamination")
 app.add_typer(auditing.app, name="audit")
 app.add_typer(refresh.app, name="refresh")
+app.add_typer(nightly.app, name="nightly")
 
 
 @app.command()
