@@ -34,7 +34,7 @@ check: lint types layers dependencies test ## everything that CI checks
 lint: $(VENV)/.dev ## style and mistakes
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/ruff check --isolated --target-version py37 --line-length 130 --select B,E,F,W --ignore B004 parsimony/inimage parsimony/audit/inimage
+	@$(BIN)/ruff check --isolated --target-version py37 --line-length 130 --select B,E,F,W --ignore B004 parsimony/inimage parsimony/audit/inimage cluster/sandboxes/kubernetes/inpod
 
 format: $(VENV)/.dev ## mend style in place
 	@$(BIN)/ruff check --fix .

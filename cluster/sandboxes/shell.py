@@ -18,7 +18,7 @@ HELPERS: Final = 4
 
 # `exec` in a subshell starts a program of that name, never a builtin. The shell's own remarks ("Killed") are not the
 # command's output. Nothing here forks after the command's end: its leftovers may hold every process that is allowed.
-SCRIPT: Final = r"""
+_COMMAND: Final = r"""
 life=$1 record=$2
 shift 2
 case $1 in
@@ -29,6 +29,9 @@ esac || { echo missing=1 >"$record"; exit 127; }
 exec 2>/dev/null
 ( exec "$@" ) 2>&1
 status=$?
+"""
+
+COUNTERS: Final = r"""
 peak= micro= nano= kills=
 cgroup=/sys/fs/cgroup
 first() { [ -r "$cgroup/$1" ] && read -r value <"$cgroup/$1"; }
@@ -43,6 +46,9 @@ if named memory.events oom_kill || named memory/memory.oom_control oom_kill; the
 printf 'peak=%s\nmicro=%s\nnano=%s\nkills=%s\n' "$peak" "$micro" "$nano" "$kills" >"$record"
 exit "$status"
 """
+"""Writes the counters to `$record` and ends with `$status`; in a pod's container too."""
+
+SCRIPT: Final = _COMMAND + COUNTERS
 
 
 def wrapped(command: Sequence[str], *, life_s: float, record: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import subprocess
 import tempfile
 import time
@@ -169,6 +170,47 @@ def _process(loop: asyncio.Runner, root: Path, isolation: str) -> Bench:
     )
 
 
+@pytest.fixture(scope="session")
+def kubernetes_image() -> str:
+    """An image that the cluster's node has, or a skip that says why no cluster is there to be asked."""
+    if not (os.environ.get("PARSIMONY_KUBECONFIG") or os.environ.get("KUBECONFIG")):
+        pytest.skip("neither PARSIMONY_KUBECONFIG nor KUBECONFIG names a Kubernetes cluster")
+    pytest.importorskip("kubernetes")
+    return os.environ.get("PARSIMONY_KUBERNETES_IMAGE", IMAGES[0])
+
+
+def _kubernetes(loop: asyncio.Runner, image: str) -> Bench:
+    from cluster.sandboxes.kubernetes.pod import marks as metadata
+    from cluster.sandboxes.kubernetes.sandbox import KubernetesSandbox
+    from parsimony.errors import ParsimonyError
+
+    try:
+        # A cluster for tests may be small: what runs beside the candidates reserves no processor there.
+        sandbox = loop.run(KubernetesSandbox.open(slots=4, courier_cpus=0.0))
+    except ParsimonyError as error:
+        pytest.skip(f"no Kubernetes cluster answers here: {error}")
+    api = sandbox._api
+
+    def abandon(name: str, marks: Mapping[str, str]) -> None:
+        container = {"name": "candidate", "image": image, "command": ["sleep", "600"]}
+        spec = {"containers": [container], "restartPolicy": "Never", "automountServiceAccountToken": False}
+        api.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata(name, marks), "spec": spec})
+
+    def standing() -> set[str]:
+        names = {pod["metadata"]["name"] for pod in api.list("")[0]}
+        return {name for name in names if name.startswith("psm-test-")}
+
+    return Bench(
+        kind="kubernetes",
+        loop=loop,
+        sandbox=sandbox,
+        image=image,
+        abandon=abandon,
+        standing=standing,
+        forget=lambda name: api.delete(name, None, 0),
+    )
+
+
 def _fake(loop: asyncio.Runner) -> Bench:
     """The fake with a script that really runs a request's command, without limits and without killing anything."""
     sandbox = FakeSandbox(_interpret)
@@ -233,7 +275,13 @@ def _interpret(request: ExecutionRequest) -> SandboxResult:
 
 
 @pytest.fixture(
-    params=[pytest.param("docker", marks=pytest.mark.docker), "process", "process-plain", "fake"],
+    params=[
+        pytest.param("docker", marks=pytest.mark.docker),
+        pytest.param("kubernetes", marks=pytest.mark.kubernetes),
+        "process",
+        "process-plain",
+        "fake",
+    ],
 )
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     """Each sandbox in turn."""
@@ -246,6 +294,8 @@ def opened(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[
         match kind:
             case "docker":
                 made = _docker(loop, request.getfixturevalue("docker_image"))
+            case "kubernetes":
+                made = _kubernetes(loop, request.getfixturevalue("kubernetes_image"))
             case "fake":
                 made = _fake(loop)
             case _:
@@ -255,9 +305,10 @@ def opened(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[
         before = made.standing()
         yield made
         loop.run(made.sandbox.close())
-        if made.kind == "docker":
+        if made.kind in {"docker", "kubernetes"}:
+            reopened = _docker if made.kind == "docker" else _kubernetes
             with asyncio.Runner() as another:
-                again = _docker(another, str(made.image))
+                again = reopened(another, str(made.image))
                 left = again.standing() - before
                 another.run(again.sandbox.close())
         else:
