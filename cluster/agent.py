@@ -131,6 +131,7 @@ class SandboxFactory(Protocol):
 
 _SANDBOXES: Final[Mapping[str, tuple[str, str]]] = {
     "docker": ("cluster.sandboxes.docker", "DockerSandbox"),
+    "kubernetes": ("cluster.sandboxes.kubernetes.sandbox", "KubernetesSandbox"),
     "process": ("cluster.sandboxes.process", "ProcessSandbox"),
 }
 
@@ -140,7 +141,7 @@ class SandboxSpec:
     """Which sandbox, as data. Its module is imported when and where it is opened.
 
     Attributes:
-        kind: `docker` or `process`.
+        kind: `docker`, `kubernetes` or `process`.
         options: keyword arguments of that sandbox's `open`, but for `slots`.
     """
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from cluster.agent import SandboxSpec
 from cluster.budget import check_budget
@@ -21,6 +21,7 @@ from cluster.plan import Environment, Inputs, Plan, Unit, load, make_plan
 from cluster.pricefile import read_prices
 from cluster.recorder import Judge, Recorder
 from cluster.rundir import read_jsonl
+from cluster.sandboxchoice import sandbox_options
 from cluster.session import Observer, Session, environments, environments_of_last_plan, load_report_early
 from cluster.sweep import Sweep
 from cluster.variants import plan_variants, variant_lines
@@ -223,15 +224,22 @@ def score_stored(session: Session, recorder: Recorder, done: set[str]) -> None:
             recorder.score(key, execution)
 
 
+PODS_AT_ONCE: Final = 32
+"""Executions that an agent has in flight in a cluster when a sweep does not say."""
+
+
 def sandbox_spec(sweep: Sweep) -> SandboxSpec:
     """The sandbox that a sweep asks for, as data."""
-    return SandboxSpec(sweep.sandbox.kind, sweep.sandbox.model_dump(exclude={"kind"}, exclude_none=True))
+    return SandboxSpec(sweep.sandbox.kind, sandbox_options(sweep.sandbox))
 
 
 def slots(sweep: Sweep) -> int:
-    """Executions at once on one node: as the sweep says, else as many as its processors carry at the CPU limit."""
+    """Executions at once on one node: as the sweep says, else as many as its processors carry at the CPU limit. Pods
+    run on other machines, whose processors a scheduler gives out: a fixed number of them is asked for."""
     if sweep.concurrency != "auto":
         return sweep.concurrency
+    if sweep.sandbox.kind == "kubernetes":
+        return PODS_AT_ONCE
     return max(1, int(len(os.sched_getaffinity(0)) / (sweep.limits.cpus or 1.0)))
 
 

@@ -1,4 +1,5 @@
-"""What is wrong with this machine, in one line each, with the mend. Nothing here changes anything."""
+"""What is wrong with this machine, in one line each, with the mend. Nothing here changes anything, but for the check of
+a Kubernetes cluster, which starts one pod and removes it."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from cluster.sandboxchoice import KubernetesSandbox
 from parsimony.errors import ParsimonyError
 
 LEAST_FREE_BYTES = 5 << 30
@@ -38,12 +40,16 @@ class Finding:
     mend: str = ""
 
 
-def examine(sandbox: str | None = None, images: Iterable[str] = ()) -> Iterator[Finding]:
+def examine(
+    sandbox: str | None = None, images: Iterable[str] = (), cluster: KubernetesSandbox | None = None
+) -> Iterator[Finding]:
     """Look at what grading needs.
 
     Args:
-        sandbox: `docker` or `process`: only what that one needs; None = everything.
+        sandbox: `docker`, `kubernetes` or `process`: only what that one needs; None = everything that is on this
+            machine.
         images: image references that must be here.
+        cluster: how a Kubernetes cluster is used.
     """
     yield _python()
     yield _git()
@@ -51,6 +57,8 @@ def examine(sandbox: str | None = None, images: Iterable[str] = ()) -> Iterator[
         yield _process()
     if sandbox in {None, "docker"}:
         yield from _docker(list(images))
+    if sandbox == "kubernetes":
+        yield from _kubernetes(cluster or KubernetesSandbox())
     yield _disk(Path.cwd())
     yield _ray()
     yield _report()
@@ -121,6 +129,29 @@ def _docker(images: list[str]) -> Iterator[Finding]:
             )
         else:
             yield Finding("images", State.OK, found)
+
+
+def _kubernetes(chosen: KubernetesSandbox) -> Iterator[Finding]:
+    def reach() -> str:
+        from cluster.sandboxes.kubernetes import check, options  # noqa: PLC0415 - the client takes seconds to load
+
+        return check.reach(options.Options(**chosen.options))
+
+    def trial() -> str:
+        from cluster.sandboxes.kubernetes import check, options  # noqa: PLC0415 - only when the API answers
+
+        return asyncio.run(check.trial(options.Options(**chosen.options)))
+
+    found = _try(
+        "kubernetes", reach, "name a kubeconfig in $KUBECONFIG; the account needs the Role in docs/sandboxes.md"
+    )
+    yield found
+    if found.state is State.OK:
+        mend = "see that nodes have `courier_image`, and that pods can reach `callback_host` (docs/sandboxes.md)"
+        tried = _try("pods", trial, mend)
+        weak = tried.state is State.OK and "NOT" in tried.found
+        warning = "enforce a NetworkPolicy and say `network_policies: true`"
+        yield Finding(tried.subject, State.WARN, tried.found, warning) if weak else tried
 
 
 def _disk(path: Path) -> Finding:

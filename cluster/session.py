@@ -348,7 +348,7 @@ async def environments(
     async def one(image: str | None, with_tree: bool) -> Environment:
         if sweep.sandbox.kind == "process" and not with_tree:
             return Environment(None, f"needs the image {image}; grade it with the docker sandbox")
-        if sweep.sandbox.kind == "docker" and image is None:
+        if sweep.sandbox.kind != "process" and image is None:
             return Environment(None, "names no image; give one with `tasks: {defaults: {image: …}}` or --image")
         async with limit:
             try:

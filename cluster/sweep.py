@@ -2,69 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
+from cluster.sandboxchoice import AnySandbox, DockerSandbox
+from cluster.schema import Cap, Closed, Duration, Size
 from cluster.yamlfile import read_yaml
-from parsimony.execution import GIB, KIB, MIB, Limits
+from parsimony.execution import Limits
 from parsimony.runner import Policy
-
-_UNITS = {
-    "": 1,
-    "b": 1,
-    "k": KIB,
-    "kb": KIB,
-    "kib": KIB,
-    "m": MIB,
-    "mb": MIB,
-    "mib": MIB,
-    "g": GIB,
-    "gb": GIB,
-    "gib": GIB,
-}
-
-
-def parse_size(value: object) -> object:
-    """`3g`, `512 MiB` or a number of bytes, as bytes (powers of 1024); anything else is left for the schema."""
-    if isinstance(value, str):
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", value)
-        if found is None or found[2].lower() not in _UNITS:
-            raise ValueError("is not a size; write a number of bytes or, for example, `3g` or `512m`")
-        return int(float(found[1]) * _UNITS[found[2].lower()])
-    return value
-
-
-Size = Annotated[
-    int,
-    BeforeValidator(parse_size),
-    Field(gt=0),
-    WithJsonSchema({"anyOf": [{"type": "integer", "exclusiveMinimum": 0}, {"type": "string", "pattern": r"^\s*\d"}]}),
-]
-
-
-_SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
-
-
-def parse_duration(value: object) -> object:
-    """`90s`, `30 min`, `2h`, `1.5d` or a number of seconds, as seconds; anything else is left for the schema."""
-    if isinstance(value, str):
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", value)
-        if found is None or found[2] not in _SECONDS:
-            raise ValueError("is not a time; write seconds or, for example, `45m` or `2h`")
-        return float(found[1]) * _SECONDS[found[2]]
-    return value
-
-
-Duration = Annotated[
-    float,
-    BeforeValidator(parse_duration),
-    Field(gt=0, allow_inf_nan=False),
-    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": r"^\s*\d"}]}),
-]
-Cap = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 def _with_shorthands(schema: dict[str, Any]) -> None:
@@ -75,12 +22,6 @@ def _with_shorthands(schema: dict[str, Any]) -> None:
         fields[name] = {**fields[name], "type": ["array", "string"]}
     names = {"type": "array", "items": {"type": "string"}}
     fields["arms"] = {**fields["arms"], "anyOf": [names, *fields["arms"]["anyOf"]]}
-
-
-class Closed(BaseModel):
-    """A part of the file: unknown fields are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class TaskSource(Closed):
@@ -122,28 +63,6 @@ class LimitsOverride(Closed):
         for name, value in self.model_dump(exclude_none=True).items():
             values[names.get(name, name)] = value
         return Limits(**values)
-
-
-class DockerSandbox(Closed):
-    """Each task in its own image, by a Docker Engine."""
-
-    kind: Literal["docker"] = "docker"
-    base_url: str | None = None
-
-
-class ProcessSandbox(Closed):
-    """No image: a process on this machine, in a tree of its own. Weaker than a container (docs/sandboxes.md).
-
-    Attributes:
-        isolation: `auto` takes namespaces where the kernel allows them; the others insist.
-        path: folders of PATH; default: that of this Python, and the standard ones.
-        readable: further paths that executions need and that lie in /tmp, /var/tmp or /run, which are replaced.
-    """
-
-    kind: Literal["process"] = "process"
-    isolation: Literal["auto", "namespaces", "process"] = "auto"
-    path: tuple[str, ...] | None = None
-    readable: tuple[str, ...] = ()
 
 
 class LocalEngine(Closed):
@@ -270,7 +189,7 @@ class Sweep(Closed):
     repeats: int = Field(1, ge=1, le=100)
     frozen: Frozen = Frozen()
     limits: LimitsOverride = LimitsOverride()
-    sandbox: Annotated[DockerSandbox | ProcessSandbox, Field(discriminator="kind")] = DockerSandbox()
+    sandbox: Annotated[AnySandbox, Field(discriminator="kind")] = DockerSandbox()
     engine: Annotated[LocalEngine | RayEngine, Field(discriminator="kind")] = LocalEngine()
     concurrency: Annotated[int, Field(ge=1, le=4096)] | Literal["auto"] = "auto"
     policy: PolicyChoice = PolicyChoice()
@@ -308,6 +227,8 @@ class Sweep(Closed):
         data["tasks"]["file"] = base / self.tasks.file
         for name in ("predictions", "prices", "against"):
             data[name] = [base / p for p in data[name]]
+        if data["sandbox"].get("kubeconfig") is not None:
+            data["sandbox"]["kubeconfig"] = base / data["sandbox"]["kubeconfig"]
         if self.budget is not None and self.budget.team is not None:
             data["budget"]["team"]["folder"] = base / self.budget.team.folder
         for arm in (data["arms"] or {}).values():

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cluster.sweep import Budget, Cap, Duration, Team
+from cluster.schema import Cap, Duration
+from cluster.sweep import Budget, Team
 from cluster.yamlfile import read_yaml
 from parsimony.chain import Chain
 from parsimony.errors import InputError

@@ -1,16 +1,19 @@
 """Grade a folder of real tasks with known verdicts, and compare: every (task, candidate), run after run.
 
     python scripts/verify_tasks.py FOLDER [--runs 3] [--workers 2,8] [--engines local,ray] [--only TEXT] [--skip TEXT]
+                                   [--sandbox docker|kubernetes]
 
 FOLDER holds `tasks.jsonl`, `predictions/*.jsonl` and `expected.jsonl` (`instance_id`, `model_name_or_path`,
 `expected_outcome`, perhaps `accepted_outcomes`; `tampered_or_not_resolved` accepts either). Every combination of run,
-workers and engine grades everything anew, into a fresh folder, and afterwards looks for containers left behind. Exit
-status 1 when anything differs.
+workers and engine grades everything anew, into a fresh folder, and afterwards looks for containers or pods left over.
+Exit status 1 when anything differs. `--sandbox kubernetes` takes its cluster from $KUBECONFIG, and how it is used from
+the file that $PARSIMONY_KUBERNETES names.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import subprocess
 import sys
@@ -20,8 +23,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from cluster.agent import SandboxSpec
 from cluster.ledger import LedgerReader
 from cluster.sandboxes import labels
+from parsimony.cli.clusters import cluster_choice
 
 Key = tuple[str, str]
 
@@ -56,11 +61,11 @@ def predictions(folder: Path, out: Path, only: str, skip: str | None) -> dict[tu
     return arms
 
 
-def grade(folder: Path, candidates: Path, out: Path, workers: int, engine: str) -> float:
+def grade(folder: Path, candidates: Path, out: Path, workers: int, engine: str, sandbox: str) -> float:
     """Seconds of one whole command."""
     command = [sys.executable, "-c", "from parsimony.cli import main; main()", "grade", "--json"]
     command += ["--tasks", str(folder / "tasks.jsonl"), "--predictions", str(candidates), "--out", str(out)]
-    command += ["--workers", str(workers), "--engine", engine]
+    command += ["--workers", str(workers), "--engine", engine, "--sandbox", sandbox]
     began = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode not in {0, 3}:
@@ -68,12 +73,23 @@ def grade(folder: Path, candidates: Path, out: Path, workers: int, engine: str) 
     return time.monotonic() - began
 
 
-def leftovers(out: Path) -> list[str]:
-    """Containers of this run that are still there."""
+def leftovers(out: Path, sandbox: str) -> list[str]:
+    """Containers or pods of this run that are still there."""
     events = LedgerReader(out / "ledger").rows("event")
     run = next(json.loads(row["data"])["run_id"] for row in events if row["name"] == "run.started")
+    if sandbox == "kubernetes":
+        return asyncio.run(pods(run))
     command = ["docker", "ps", "-aq", "--filter", f"label={labels.RUN}={run}"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
+async def pods(run: str) -> list[str]:
+    """Pods of a run that were left behind; they are removed by this."""
+    sandbox = await SandboxSpec("kubernetes", cluster_choice().options).open(1)
+    try:
+        return await sandbox.reap(run)
+    finally:
+        await sandbox.close()
 
 
 def compare(
@@ -98,6 +114,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--workers", default="2,8")
     parser.add_argument("--engines", default="local,ray")
+    parser.add_argument("--sandbox", default="docker", choices=("docker", "kubernetes"))
     parser.add_argument("--only", default="", help="only candidates with this text in task or model")
     parser.add_argument("--skip", help="no candidates with this text in task or model")
     options = parser.parse_args()
@@ -110,12 +127,12 @@ def main() -> int:
             for workers in map(int, options.workers.split(",")):
                 for run in range(1, options.runs + 1):
                     out = Path(name, f"{engine}-{workers}-{run}")
-                    seconds = grade(options.folder, candidates, out, workers, engine)
+                    seconds = grade(options.folder, candidates, out, workers, engine, options.sandbox)
                     wrong = compare(out, arms, expected)
-                    left = leftovers(out)
+                    left = leftovers(out, options.sandbox)
                     bad += len(wrong) + len(left)
                     good = len(arms) - len(wrong)
-                    what = f"{good} of {len(arms)} as expected, {seconds:.0f} s, {len(left)} containers left"
+                    what = f"{good} of {len(arms)} as expected, {seconds:.0f} s, {len(left)} sandboxes left"
                     print(f"{engine}, {workers} workers, run {run}: {what}", flush=True)
                     for line in wrong:
                         print(f"  {line}", flush=True)

@@ -9,6 +9,7 @@ from typing import Final
 
 from cluster.agent import SandboxSpec
 from cluster.plan import Environment
+from cluster.sandboxchoice import sandbox_options
 from cluster.sweep import Sweep
 from parsimony.errors import InputError, PermanentError, TemporaryError
 
@@ -60,9 +61,7 @@ def look(sweep: Sweep, images: Iterable[str | None], trees: Mapping[str | None, 
 
 def _of_the_machine(sweep: Sweep, trees: Mapping[str | None, bool]) -> Mapping[str | None, Environment]:
     async def digest() -> str:
-        sandbox = await SandboxSpec(
-            sweep.sandbox.kind, sweep.sandbox.model_dump(exclude={"kind"}, exclude_none=True)
-        ).open(1)
+        sandbox = await SandboxSpec(sweep.sandbox.kind, sandbox_options(sweep.sandbox)).open(1)
         try:
             return await sandbox.environment_digest(None)
         finally:
@@ -100,6 +99,8 @@ class _Engine:
 
 
 def _engine(sweep: Sweep) -> tuple[_Engine | None, str]:
+    if sweep.sandbox.kind == "kubernetes":
+        return None, "which images a cluster's nodes hold is not asked"
     try:
         return _Engine(getattr(sweep.sandbox, "base_url", None)), ""
     except ModuleNotFoundError as error:

@@ -47,7 +47,7 @@ class ScheduleFile(BaseModel):
     every: str | None = None
     cron: str | None = None
     grace: str = write_duration(DEFAULT_GRACE)
-    sandbox: Literal["docker", "process"] = "docker"
+    sandbox: Literal["docker", "kubernetes", "process"] = "docker"
     workers: int | None = Field(None, ge=1)
     image: str | None = None
     times: int = Field(3, ge=1, le=100)

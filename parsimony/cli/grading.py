@@ -17,6 +17,7 @@ from cluster.replay import replay_one
 from cluster.rundir import RunFolder
 from cluster.sweep import Sweep, read_sweep
 from parsimony.cli import DONE, NO, PARTIAL, screen
+from parsimony.cli.clusters import sandbox_choice
 from parsimony.cli.progress import make_observer
 from parsimony.cli.reading import find_line, print_summary
 from parsimony.errors import InputError
@@ -43,7 +44,7 @@ class OneOff:
             "name": name,
             "tasks": {"file": self.tasks, "defaults": {"image": self.image} if self.image else {}},
             "predictions": self.predictions or (os.devnull,),  # calibrating reads none
-            "sandbox": {"kind": self.sandbox},
+            "sandbox": sandbox_choice(self.sandbox),
             "engine": {"kind": "ray", "address": self.address} if self.address else {"kind": self.engine},
             "repeats": self.repeats,
         }

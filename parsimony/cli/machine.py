@@ -9,6 +9,7 @@ from rich.text import Text
 
 from cluster import preflight
 from parsimony.cli import DONE, NO, screen
+from parsimony.cli.clusters import cluster_choice
 from parsimony.tasks import read_tasks
 
 STYLES = {preflight.State.OK: "green", preflight.State.WARN: "yellow", preflight.State.FAIL: "bold red"}
@@ -21,7 +22,7 @@ def doctor(sandbox: str | None, tasks: Path | None, *, as_json: bool) -> int:
         images = sorted({task.image for task in read_tasks(tasks).tasks if task.image})
     findings = []
     out = screen.console()
-    for finding in preflight.examine(sandbox, images):
+    for finding in preflight.examine(sandbox, images, cluster_choice() if sandbox == "kubernetes" else None):
         findings.append(finding)
         if not as_json:
             line = Text.assemble(
@@ -33,7 +34,7 @@ def doctor(sandbox: str | None, tasks: Path | None, *, as_json: bool) -> int:
     if as_json:
         screen.print_json([asdict(finding) for finding in findings])
     failed = {finding.subject for finding in findings if finding.state is preflight.State.FAIL}
-    # Without --sandbox one of the two ways to run is enough.
+    # Without --sandbox one of the two ways to run here is enough.
     enough = sandbox is None and failed in ({"docker"}, {"process sandbox"})
     return NO if failed and not enough else DONE
 

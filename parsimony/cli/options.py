@@ -13,6 +13,7 @@ class SandboxKind(StrEnum):
     """Where candidates run."""
 
     docker = "docker"
+    kubernetes = "kubernetes"
     process = "process"
 
 

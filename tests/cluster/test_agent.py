@@ -185,7 +185,7 @@ def test_a_sandbox_is_data_until_it_is_opened() -> None:
 
 
 def test_an_unknown_sandbox_is_refused_with_those_there_are() -> None:
-    with pytest.raises(InputError, match=r"no sandbox called 'podman'; use one of docker, process"):
+    with pytest.raises(InputError, match=r"no sandbox called 'podman'; use one of docker, kubernetes, process"):
         SandboxSpec("podman")
 
 

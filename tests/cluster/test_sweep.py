@@ -9,7 +9,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.sweep import DockerSandbox, LimitsOverride, Sweep, read_sweep
+from cluster.sandboxchoice import DockerSandbox, KubernetesSandbox, sandbox_options
+from cluster.sandboxes.kubernetes.options import Options
+from cluster.sweep import LimitsOverride, Sweep, read_sweep
 from cluster.yamlfile import parse_yaml
 from parsimony.errors import InputError
 from parsimony.execution import GIB, MIB, Limits
@@ -122,3 +124,40 @@ def test_any_values_of_known_fields_are_a_sweep_or_an_input_error(data: dict[str
     """Never a traceback."""
     rest = {name: value for name, value in data.items() if name not in {"name", "tasks", "predictions"}}
     _parse_or_refuse(GOOD + yaml.safe_dump(rest))
+
+
+def test_a_cluster_is_described_by_a_closed_schema(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.yaml"
+    path.write_text(
+        """
+tasks: tasks.jsonl
+predictions: [p.jsonl]
+sandbox:
+  kind: kubernetes
+  kubeconfig: config
+  courier_image: registry/python:3
+  image_pull_secrets: [pull]
+  tolerations: [{key: graders, operator: Exists, toleration_seconds: 30}]
+  reserved_disk: 2g
+"""
+    )
+    sandbox = read_sweep(path).sandbox
+    options = sandbox_options(sandbox)
+    assert options["kubeconfig"] == tmp_path / "config"
+    assert options["tolerations"] == ({"key": "graders", "operator": "Exists", "tolerationSeconds": 30},)
+    assert options["reserved_disk_bytes"] == 2 << 30
+    assert "namespace" not in options
+    assert Options(**options).image_pull_secrets == ("pull",)
+    path.write_text(path.read_text().replace("kubeconfig:", "host_socket:"))
+    with pytest.raises(InputError, match=r"sweep.yaml:6.*host_socket"):
+        read_sweep(path)
+
+
+def test_what_a_sweep_says_of_a_cluster_is_what_the_sandbox_takes() -> None:
+    """The two lists of fields cannot drift apart, nor their defaults."""
+    said = sandbox_options(KubernetesSandbox())
+    opened = Options(**said)
+    assert opened == Options()
+    assert set(KubernetesSandbox.model_fields) - {"kind", "reserved_disk"} == set(Options.__dataclass_fields__) - {
+        "reserved_disk_bytes"
+    }

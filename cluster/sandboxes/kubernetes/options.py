@@ -50,7 +50,7 @@ class Options:
     network_policies: bool = False
     create_rate: float = 10.0
     create_burst: int = 20
-    pending_s: float = 900.0
+    pending_s: float = 3600.0
     start_s: float = 1500.0
     courier_cpus: float = 0.1
     reserved_disk_bytes: int = 8 * GIB
