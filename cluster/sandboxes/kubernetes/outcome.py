@@ -48,6 +48,8 @@ def outcome(
     files, notes = dict(delivery.outbox.files), list[str]()
     record = shell.parse_record(files.pop(shell.RECORD, b""))
     kills = max(record.memory_kills, int(ended is not None and ended.reason == "OOMKilled"))
+    if ending is not None:
+        notes.append("it did not end when it was told to; its outbox was read while it still ran")
     ending = ending or delivery.ending
     if ending is Ending.EXITED:
         _check_command(request, record, status, delivery.output)

@@ -26,7 +26,7 @@ from cluster.sandboxes.workers import Aborted
 from parsimony.errors import Evicted, NodeLost, ParsimonyError, SandboxUnavailable
 from parsimony.execution import Ending, ExecutionRequest, SandboxResult
 
-LATE_S: Final = 15.0
+LATE_S: Final = 10.0
 """Seconds after its deadline at which a candidate that the courier could not end is ended with its pod."""
 
 DYING_S: Final = 60.0

@@ -136,7 +136,7 @@ class KubernetesSandbox:
         self._check_image(reference, result.image_digest)
         return result
 
-    async def reap(self, run_id: str | None = None) -> list[str]:
+    async def reap(self, run_id: str | None = None, *, dry_run: bool = False) -> list[str]:
         """See `Sandbox`. Without `run_id`, only what is past its expiry: the rest may be a living driver's. With it,
         everything of that run but what this sandbox runs itself."""
         removed = []
@@ -146,7 +146,8 @@ class KubernetesSandbox:
             name = str(metadata["name"])
             found = {**(metadata.get("labels") or {}), **(metadata.get("annotations") or {})}
             if name not in self._workers.names and may_be_reaped(found, run_id, time.time()):
-                await self._workers.call(partial(self._cluster.remove, name, str(metadata["uid"])))
+                if not dry_run:
+                    await self._workers.call(partial(self._cluster.remove, name, str(metadata["uid"])))
                 removed.append(name)
         return removed
 
