@@ -17,6 +17,8 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import logging
+import multiprocessing
 import os
 import random
 import subprocess
@@ -27,6 +29,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import structlog
 import yaml
 
 from cluster.dispatch import Job
@@ -202,6 +205,12 @@ def build(folder: Path, tasks: int, seeds: int, arms: int, variety: int) -> Path
     return run
 
 
+def build_quietly(*of_run: Any) -> None:
+    """`build` without a line for each execution."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    build(*of_run)
+
+
 # ---- the commands
 
 
@@ -258,7 +267,13 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / "run" / "outcomes.jsonl").exists():
             started = time.perf_counter()
-            build(folder, asked.tasks, asked.seeds, asked.arms, asked.variety)
+            # Apart: a child's peak of memory is at least that of the process that starts it.
+            of_run = (folder, asked.tasks, asked.seeds, asked.arms, asked.variety)
+            builder = multiprocessing.get_context("spawn").Process(target=build_quietly, args=of_run)
+            builder.start()
+            builder.join()
+            if builder.exitcode:
+                return 2
             print(f"built in {time.perf_counter() - started:.1f} s")
         (folder / "sets.jsonl").unlink(missing_ok=True)
         (folder / "sets.jsonl.head").unlink(missing_ok=True)
