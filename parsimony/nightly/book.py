@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
+from parsimony.canonical import canonical_json
 from parsimony.chain import Chain, Entry
 from parsimony.errors import InputError
 
@@ -127,7 +128,7 @@ class Book:
         with self.chain.writing():
             before = self.conclusions.get(day)
             entries: list[tuple[str, Mapping[str, Any]]] = []
-            if before is None or not (before.state.final or (before.state is state and dict(before.data) == told)):
+            if before is None or not (before.state.final or _same(before, state, told)):
                 entries.append((f"night.{state.value}", told))
             elif not self._torn_off(before):
                 return before
@@ -204,6 +205,10 @@ class Book:
             elif entry.kind == ROLLED_BACK:
                 stack.pop()
         return stack
+
+
+def _same(before: Conclusion, state: State, told: Mapping[str, Any]) -> bool:
+    return before.state is state and canonical_json(before.data) == canonical_json(told)
 
 
 def _check_why(why: str) -> None:

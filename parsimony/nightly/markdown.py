@@ -126,7 +126,7 @@ def _code(text: str) -> str:
 
 def _safe(text: str) -> str:
     """A text in one line that neither ends a cell nor is taken for HTML."""
-    plain = re.sub(r"[\x00-\x1f\x7f\u2028\u2029]+", " ", text)
+    plain = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", text)
     if not plain.startswith("`"):  # in code, entities stand as they are
         plain = plain.replace("&", "&amp;").replace("<", "&lt;")
     return plain.replace("|", "\\|")
