@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.ledger.disk import Disk, reading
-from parsimony.errors import LedgerCorrupt, ParsimonyError
+from parsimony.errors import LedgerCorrupt, LedgerError, ParsimonyError
 
 _LINE = re.compile(rb'([0-9a-f]{8}) (\{"n":(0|[1-9][0-9]{0,18}),"kind":"([a-z]+)","row":(\{.*\})\})\n')
 
@@ -60,6 +60,7 @@ class JournalScan:
         first: the number of its first row.
         end: where a closed journal ends, in bytes; nothing after it counts, and all before it must be whole. None for
             a journal that is, or may be, still written: then a torn tail ends the pass.
+        after: bytes and rows that an earlier pass has checked; this one goes on after them.
 
     Attributes, valid after the pass:
         end: bytes up to the end of the last whole line.
@@ -67,23 +68,22 @@ class JournalScan:
         torn: bytes after `end` that are a torn tail.
     """
 
-    def __init__(self, path: Path, *, first: int, end: int | None = None) -> None:
+    def __init__(self, path: Path, *, first: int, end: int | None = None, after: tuple[int, int] = (0, 0)) -> None:
         self._path = path
         self._first = first
         self._closed_at = end
-        self.end = 0
-        self.rows = 0
+        self.end, self.rows = after
         self.torn = 0
 
     def __iter__(self) -> Iterator[Line]:
         """The whole lines in order. Raises LedgerCorrupt with file and line, FileNotFoundError when it is gone."""
         with reading(self._path), self._path.open("rb") as file:
             size = file.seek(0, 2)
-            file.seek(0)
+            file.seek(self.end)
             limit = size if self._closed_at is None else self._closed_at
-            if size < limit:
-                raise damaged(self._path, "", f"the file has {size} bytes where it had {limit}")
-            raws = _bounded(file, limit)
+            if size < max(limit, self.end):
+                raise damaged(self._path, "", f"the file has {size} bytes where it had {max(limit, self.end)}")
+            raws = _bounded(file, limit - self.end)
             for raw in raws:
                 line = parse_line(raw)
                 if line is None:
@@ -138,22 +138,42 @@ class JournalIndex:
 
     def __init__(self, path: Path, *, first: int, end: int | None = None) -> None:
         self.path = path
+        self._first = first
         self._spans: dict[str, array[int]] = {}  # kind -> offset, length, offset, length ...
-        scan = JournalScan(path, first=first, end=end)
-        offset = 0
+        self._known = (0, 0)  # bytes and rows
+        self.counts: Mapping[str, int] = {}
+        self.grow(end)
+
+    def grow(self, end: int | None = None) -> None:
+        """Take in what was appended since the last pass. Rows keep their places: answers about earlier ones hold.
+
+        Args:
+            end: where the journal ends, when it is closed by now.
+
+        Raises:
+            LedgerError: lines that were read have gone: a writer whose disk was full has taken them back.
+            Otherwise as the first pass.
+        """
+        offset = self._known[0]
+        with reading(self.path):
+            size = self.path.stat().st_size if end is None else end
+        if offset > size:
+            raise LedgerError(f"{self.path}: rows that were read have gone; read the ledger again")
+        scan = JournalScan(self.path, first=self._first, end=end, after=self._known)
         for line in scan:
             self._spans.setdefault(line.kind, array("Q")).extend((offset, scan.end - offset))
             offset = scan.end
-        self.counts: Mapping[str, int] = {kind: len(spans) // 2 for kind, spans in self._spans.items()}
+            self._known = (scan.end, scan.rows)
+        self.counts = {kind: len(spans) // 2 for kind, spans in self._spans.items()}
 
-    def rows(self, kind: str) -> Iterator[bytes]:
-        """The JSON of the rows of a kind, in order.
+    def rows(self, kind: str, skip: int = 0) -> Iterator[bytes]:
+        """The JSON of the rows of a kind after the first `skip`, in order.
 
         Raises:
             LedgerCorrupt: a line has changed since the first pass.
             FileNotFoundError: the file is gone (a writer has sealed it).
         """
-        spans = iter(self._spans.get(kind, ()))
+        spans = iter(self._spans.get(kind, array("Q"))[2 * skip :])
         with reading(self.path), self.path.open("rb") as file:
             for offset, length in zip(spans, spans, strict=True):
                 file.seek(offset)

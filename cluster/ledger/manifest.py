@@ -85,12 +85,21 @@ class Journal:
 
         Raises LedgerCorrupt, also for a kind that is not among `kinds`; FileNotFoundError when the file is gone.
         """
-        path = directory / self.file
-        index = JournalIndex(path, first=self.first, end=self.end)
-        unknown = index.counts.keys() - set(kinds)
-        if unknown:
-            raise damaged(path, "", f"it has rows of unknown kinds ({', '.join(sorted(unknown))})")
-        return index
+        index = JournalIndex(directory / self.file, first=self.first, end=self.end)
+        return _of_known_kinds(index, kinds)
+
+    def grow(self, index: JournalIndex, kinds: Collection[str]) -> None:
+        """Have an index of this journal take in what was appended since it was made. Raises as `index`, and LedgerError
+        when rows have gone."""
+        index.grow(self.end)
+        _of_known_kinds(index, kinds)
+
+
+def _of_known_kinds(index: JournalIndex, kinds: Collection[str]) -> JournalIndex:
+    unknown = index.counts.keys() - set(kinds)
+    if unknown:
+        raise damaged(index.path, "", f"it has rows of unknown kinds ({', '.join(sorted(unknown))})")
+    return index
 
 
 @dataclass(frozen=True, slots=True)

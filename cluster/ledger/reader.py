@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from cluster.ledger.journal import JournalIndex, damaged
 from cluster.ledger.manifest import Journal, Manifest, load_manifest
@@ -29,7 +30,8 @@ class LedgerReader:
 
     A ledger only grows, and neither a seal nor a merger changes the order of rows. So a state is a number of rows of
     each kind: when a writer moves rows to other files meanwhile, the reader follows it there and stops at its number.
-    All answers of one reader agree with each other; make another reader to see what came later.
+    All answers of one reader agree with each other; make another reader, or ask for the `later` one, to see what came
+    later.
 
     Every method raises LedgerCorrupt when bytes are not those that were written, with the file, the line where there
     are lines, and the mend.
@@ -48,6 +50,29 @@ class LedgerReader:
         self._manifest = self._load()
         self._indexes: dict[str, JournalIndex] = {}
         self._counts = self._following(self._count)
+
+    def later(self) -> Self:
+        """A reader of what the ledger holds now. It takes over what this one knows of journals, so that it costs in
+        proportion to what was added since; this one stays as it is. Not for several threads at once.
+
+        Raises:
+            LedgerError: rows have gone since; read the ledger from its beginning.
+        """
+        fresh = copy.copy(self)
+        fresh._manifest = fresh._load()
+        fresh._indexes = dict(self._indexes)
+        fresh._counts = fresh._following(fresh._grown)
+        gone = [kind for kind, count in self._counts.items() if fresh.count(kind) < count]
+        if gone:
+            raise self._shrunk(gone[0])
+        return fresh
+
+    def _grown(self, manifest: Manifest) -> Mapping[str, int]:
+        self._indexes = {one.file: self._indexes[one.file] for one in manifest.journals if one.file in self._indexes}
+        for journal in manifest.journals:
+            if journal.file in self._indexes:
+                journal.grow(self._indexes[journal.file], self._schema.kinds)
+        return self._count(manifest)
 
     def _load(self) -> Manifest:
         manifest = load_manifest(self._directory, self._schema)
@@ -97,23 +122,24 @@ class LedgerReader:
         self._schema.columns(kind)
         return self._counts.get(kind, 0)
 
-    def rows(self, kind: str, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+    def rows(self, kind: str, columns: Sequence[str] | None = None, *, skip: int = 0) -> Iterator[dict[str, Any]]:
         """The rows of a kind one by one, as `Ledger.append` took them: bytes, lists, times in seconds; None for null.
 
         Holds a few thousand rows at a time.
 
         Args:
             columns: which columns, in which order; None = all of them.
+            skip: how many of the first rows to leave out, at no cost where they fill files.
 
         Raises:
             InputError: an unknown kind or column (at the call, not at the first row).
         """
-        return self._rows(kind, self._schema.select(kind, columns), everything=columns is None)
+        return self._rows(kind, self._schema.select(kind, columns), skip, everything=columns is None)
 
-    def _rows(self, kind: str, columns: Columns, *, everything: bool) -> Iterator[dict[str, Any]]:
+    def _rows(self, kind: str, columns: Columns, skip: int, *, everything: bool) -> Iterator[dict[str, Any]]:
         from cluster.ledger.tables import python_rows  # noqa: PLC0415 -- as in `_scan`
 
-        total, done = self.count(kind), 0
+        total, done = self.count(kind), skip
         while done < total:
             manifest = self._manifest
             try:

@@ -38,9 +38,11 @@ class KindScan:
             for table in reader.batches(columns):
                 yield table.slice(skip)
                 skip = max(0, skip - len(table))
-        for table in self._journals(columns):
-            yield table.slice(skip)
-            skip = max(0, skip - len(table))
+        for journal in self.manifest.journals:
+            index = self.index(journal)
+            rows = index.counts.get(self.kind, 0)
+            yield from journal_tables(index, journal, self.schema, self.kind, columns, skip=min(skip, rows))
+            skip = max(0, skip - rows)
 
     def table(self, columns: Columns | None, *, as_dictionary: Collection[str]) -> pa.Table:
         """All rows. `as_dictionary` names the columns that are to be dictionary-encoded."""

@@ -88,16 +88,23 @@ def _python_column(data: pa.ChunkedArray, column: Column) -> list[Any]:
 
 
 def journal_tables(
-    index: JournalIndex, journal: Journal, schema: Schema, kind: str, columns: Columns | None = None
+    index: JournalIndex,
+    journal: Journal,
+    schema: Schema,
+    kind: str,
+    columns: Columns | None = None,
+    *,
+    skip: int = 0,
 ) -> Iterator[pa.Table]:
-    """The rows of a kind in a journal, in order, a few thousand a table, in some columns of the current version.
+    """The rows of a kind in a journal after the first `skip`, in order, a few thousand a table, in some columns of the
+    current version.
 
     Raises LedgerCorrupt and FileNotFoundError as `JournalIndex.rows`.
     """
     everything = schema.columns(kind)
     wanted = everything if columns is None else columns
     migrates = any(version >= journal.schema for version in schema.migrations)
-    for texts in _batches(index.rows(kind)):
+    for texts in _batches(index.rows(kind, skip)):
         try:
             table = _parsed(texts, everything if migrates else wanted, complete=columns is None or migrates)
         except (ValueError, pa.ArrowException) as error:
