@@ -3,22 +3,26 @@ tests do not see, unless the changed program does the same as before (an equival
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import PurePosixPath
 from typing import Final
 
 from parsimony import patches
+from parsimony.audit import python_mutation, script_mutation
 from parsimony.audit.diffs import diff
 from parsimony.audit.layout import Layout
-from parsimony.audit.mutation import Mutation, mutations
+from parsimony.audit.mutation import Mutation, Mutator
+from parsimony.audit.script_source import is_script
 from parsimony.errors import InputError
 from parsimony.patches import FilePatch, Hunk
 from parsimony.runner.sources import as_text, sources
 
 SURVIVAL_THRESHOLD: Final = 0.25
 """Share of surviving mutants above which the tests of a task are called weak."""
+
+_LANGUAGES: Final = frozenset({"python", "javascript", "typescript"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +64,22 @@ class Mutants:
 
 def mutants(layout: Layout, count: int) -> Mutants:
     """At most `count` mutants of the task's own fix: the same ones every time, of as many operators as can be."""
-    if layout.language != "python":
-        return Mutants(problem=f"mutants are made of Python, and the fix is in {layout.language}")
+    if layout.language not in _LANGUAGES:
+        made_of = "Python, JavaScript and TypeScript"
+        return Mutants(problem=f"mutants are made of {made_of}, and the fix is in {layout.language}")
     try:
         before, after = fixed_sources(layout)
     except InputError as error:
         return Mutants(problem=f"the fix cannot be applied to the base files that are known: {error}")
+    added = added_lines(layout)
     found: list[tuple[str, Mutation]] = []
     unread: list[str] = []
     for path, content in after.items():
-        if not path.endswith(".py") or path not in added_lines(layout):
+        mutations = _mutator(layout.language, path)
+        if mutations is None or path not in added:
             continue
         try:
-            with warnings.catch_warnings():  # what the compiler thinks of a project's escapes is not our business
-                warnings.simplefilter("ignore")
-                found += [(path, one) for one in mutations(content, added_lines(layout)[path])]
+            found += [(path, one) for one in mutations(content, added[path])]
         except InputError as error:
             unread.append(f"{path} {error.problem}")
     if not found:
@@ -88,6 +93,13 @@ def mutants(layout: Layout, count: int) -> Mutants:
         for number, (path, one) in enumerate(chosen, 1)
     )  # fmt: skip
     return Mutants(made, len(found))
+
+
+def _mutator(language: str, path: str) -> Mutator | None:
+    """What mutates a file of a task in a language; None where nothing does."""
+    if language == "python":
+        return python_mutation.mutations if path.endswith(".py") else None
+    return script_mutation.mutator(PurePosixPath(path).suffix) if is_script(path) else None
 
 
 def _sample(seed: str, found: list[tuple[str, Mutation]], count: int) -> list[tuple[str, Mutation]]:

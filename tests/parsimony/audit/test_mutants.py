@@ -11,7 +11,8 @@ import pytest
 from parsimony.audit import Layout, mutants
 from parsimony.audit.diffs import diff
 from parsimony.audit.mutants import added_lines, fixed_sources
-from parsimony.audit.mutation import MOST_BYTES, mutations
+from parsimony.audit.mutation import MOST_BYTES
+from parsimony.audit.python_mutation import mutations
 from parsimony.errors import InputError
 
 
@@ -106,7 +107,8 @@ def test_lines_of_the_fix_are_numbered_in_the_fixed_tree(layout: Layout) -> None
 
 
 def test_why_there_are_none(layout: Layout, script_layout: Layout) -> None:
-    assert "javascript" in mutants(script_layout, 3).problem
+    go = replace(script_layout, task=replace(script_layout.task, language="go"))
+    assert mutants(go, 3).problem == "mutants are made of Python, JavaScript and TypeScript, and the fix is in go"
     assert "base files" in mutants(replace(layout, files={}), 3).problem
     source = layout.files["pkg/core.py"]
     comment = diff({"pkg/core.py": source}, {"pkg/core.py": b"# note\n" + source})
