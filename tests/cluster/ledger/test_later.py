@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.ledger import Ledger, LedgerOptions, LedgerReader
-from cluster.ledger.journal import JournalIndex
 from parsimony.errors import LedgerError
 
 STEPS = st.lists(st.sampled_from(["append", "flush", "seal", "reopen", "read"]), min_size=1, max_size=30)
@@ -77,16 +77,14 @@ def test_only_what_was_added_is_parsed_again(tmp_path: Path, monkeypatch: pytest
 
 
 def test_lines_that_were_taken_back_are_told(tmp_path: Path) -> None:
-    with Ledger.open(tmp_path) as ledger:
+    written, copy = tmp_path / "written", tmp_path / "copy"
+    with Ledger.open(written) as ledger:
         for number in range(3):
             ledger.append("event", event(number))
         ledger.flush()
-        path = next(tmp_path.glob("wal-*.jsonl"))
-        lines = path.read_bytes().splitlines(keepends=True)
-        first = LedgerReader(tmp_path)
-        index = JournalIndex(path, first=int(lines[0].split(b'"n":')[1].split(b",")[0]))
-        path.write_bytes(b"".join(lines[:-1]))
-        with pytest.raises(LedgerError, match="have gone"):
-            index.grow()
-        with pytest.raises(LedgerError, match="have gone"):
-            first.later()
+        shutil.copytree(written, copy)
+    reader = LedgerReader(copy)
+    path = next(copy.glob("wal-*.jsonl"))
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    with pytest.raises(LedgerError, match="have gone"):
+        reader.later()
