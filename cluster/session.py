@@ -97,7 +97,7 @@ class Session:
             raise InputError(f"can be no folder ({error.strerror})", mend=mend, file=str(root)) from None
         ledger = Ledger.open(folder.ledger)
         reader = LedgerReader(folder.ledger)
-        run_id = _run_id(reader)
+        run_id = recorded_run_id(reader)
         session = cls(folder, sweep, ledger, run_id or secrets.token_hex(6), reader)
         text = yaml.safe_dump(sweep.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
         session.event("run.resumed" if run_id else "run.started", run_id=session.run_id, sweep=sweep.name)
@@ -311,7 +311,8 @@ def _write_report(
     write_report(folder.report, summary, lines, footprints)
 
 
-def _run_id(reader: LedgerReader) -> str | None:
+def recorded_run_id(reader: LedgerReader) -> str | None:
+    """The id that a run got when it was started, which its containers and pods carry; None before that."""
     for row in reader.rows("event"):
         if row["name"] == "run.started":
             return str(json.loads(row["data"])["run_id"])

@@ -67,14 +67,15 @@ class ContainerSandbox:
         except ImageMissing:
             raise SandboxUnavailable(f"{reference} is removed as fast as it is pulled", retry_after=30.0) from None
 
-    async def reap(self, run_id: str | None = None) -> list[str]:
+    async def reap(self, run_id: str | None = None, *, dry_run: bool = False) -> list[str]:
         """See `Sandbox`. Without `run_id`, only what is past its expiry: the rest may be a living driver's. With it,
         everything of that run but what this sandbox runs itself."""
         ours = {labels.MANAGED_BY: labels.OURS}
         removed = []
         for found in await self._workers.call(partial(self._engine.find, ours)):
             if found.name not in self._workers.names and may_be_reaped(found.labels, run_id, time.time()):
-                await self._workers.call(partial(self._engine.remove, found.id))
+                if not dry_run:
+                    await self._workers.call(partial(self._engine.remove, found.id))
                 removed.append(found.name)
         return removed
 

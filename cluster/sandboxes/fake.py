@@ -82,10 +82,10 @@ class FakeSandbox:
             raise result
         return result
 
-    async def reap(self, run_id: str | None = None) -> list[str]:
+    async def reap(self, run_id: str | None = None, *, dry_run: bool = False) -> list[str]:
         """See `Sandbox`; everything abandoned is past its expiry."""
         removed = [name for name, labels in self.abandoned.items() if may_be_reaped(labels, run_id, now=float("inf"))]
-        for name in removed:
+        for name in () if dry_run else removed:
             del self.abandoned[name]
         return removed
 

@@ -128,20 +128,21 @@ class ProcessSandbox:
                 if run.place is not None:
                     self._workers.later(request.name, run.place.remove)
 
-    async def reap(self, run_id: str | None = None) -> list[str]:
+    async def reap(self, run_id: str | None = None, *, dry_run: bool = False) -> list[str]:
         """See `Sandbox`. Never what belongs to a process that still runs."""
-        return await self._workers.call(partial(self._reap, run_id))
+        return await self._workers.call(partial(self._reap, run_id, dry_run))
 
     async def close(self) -> None:
         """See `Sandbox`."""
         await self._workers.close()
 
-    def _reap(self, run_id: str | None) -> list[str]:
+    def _reap(self, run_id: str | None, dry_run: bool) -> list[str]:
         removed = []
         for place in self._places.found():
             if not place.owner.alive and may_be_reaped(place.owner.labels, run_id, time.time()):
-                place.end_marked()
-                place.remove()
+                if not dry_run:
+                    place.end_marked()
+                    place.remove()
                 removed.append(place.owner.name)
         return removed
 

@@ -62,9 +62,9 @@ class Sandbox(Protocol):
         """
         ...
 
-    async def reap(self, run_id: str | None = None) -> list[str]:
-        """Remove what dead drivers left behind: only things with our labels, and of `run_id` when it is given.
-        Returns the names of what was removed."""
+    async def reap(self, run_id: str | None = None, *, dry_run: bool = False) -> list[str]:
+        """Remove what dead drivers left behind: only things with our labels, and of `run_id` when it is given; without
+        it, what is past its expiry. Returns the names of what was removed, or with `dry_run` would be."""
         ...
 
     async def close(self) -> None:

@@ -247,6 +247,24 @@ def doctor(
 
 
 @app.command()
+def reap(
+    directory: Annotated[
+        Path | None, typer.Argument(metavar="[DIR]", help="A run that is dead; default: whatever is past its expiry.")
+    ] = None,
+    *,
+    sandbox: Annotated[SandboxKind, typer.Option("--sandbox", help="Where to look.")] = SandboxKind.docker,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove what is found; else it is only listed.")] = False,
+    json: Json = False,
+) -> None:
+    """List, or remove, the containers, pods or processes that dead runs left behind: only those with our labels.
+
+    A run that goes on removes what it left itself. Exit status 1 when something is left and --remove was not given."""
+    from parsimony.cli import reaping
+
+    raise typer.Exit(reaping.reap(directory, sandbox.value, remove=remove, as_json=json))
+
+
+@app.command()
 def schema(name: Annotated[SchemaName, typer.Argument(help="What to describe.")]) -> None:
     """Print a JSON Schema, for editors and checks."""
     from parsimony.cli import machine

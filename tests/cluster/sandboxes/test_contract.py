@@ -315,6 +315,8 @@ def test_reaping_touches_only_ours(bench: Bench) -> None:
         return {name.rpartition(f"{run}-")[2] for name in bench.standing() & set(names)}
 
     try:
+        assert bench.do(bench.sandbox.reap(run, dry_run=True)) == [f"psm-test-{run}-this-run"]
+        assert standing() == {"this-run", "other-run", "expired", "foreign"}
         assert bench.do(bench.sandbox.reap(run)) == [f"psm-test-{run}-this-run"]
         assert standing() == {"other-run", "expired", "foreign"}
         assert f"psm-test-{run}-expired" in bench.do(bench.sandbox.reap())
