@@ -13,6 +13,8 @@ from parsimony.cli.options import Json
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
     app.command()(plan)
+    app.command()(upload)
+    app.command()(metrics)
 
 
 def plan(
@@ -39,3 +41,37 @@ def plan(
     from parsimony.cli import planning
 
     raise typer.Exit(planning.plan(sweep, out, against or (), nodes=nodes, slots=slots, price=price, as_json=json))
+
+
+def upload(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run, or of nights.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="Where to, for fsspec: s3://bucket/prefix, file:///…")],
+    *,
+    json: Json = False,
+) -> None:
+    """Copy a run's folder to an object store; again sends only what is new. Whoever reads the copy finds it whole."""
+    from parsimony.cli import uploading
+
+    raise typer.Exit(uploading.upload(folder, url, as_json=json))
+
+
+def metrics(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, or of the nights of a nightly.")],
+    *,
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65535, help="Serve them here until Ctrl-C; 0 takes a free port.")
+    ] = None,
+    address: Annotated[str, typer.Option("--address", help="0.0.0.0 answers every machine.")] = "127.0.0.1",
+    textfile: Annotated[
+        Path | None,
+        typer.Option("--textfile", metavar="FILE.prom", help="Write them for node_exporter's textfile collector."),
+    ] = None,
+    every: Annotated[
+        float | None, typer.Option("--every", min=1, metavar="SECONDS", help="Write the file again and again.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Metrics of a run for Prometheus, live or finished, read off its ledger: serve, write or print them."""
+    from parsimony.cli import metrics as work
+
+    raise typer.Exit(work.metrics(folder, port, address, textfile, every=every, as_json=json))

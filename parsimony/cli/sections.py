@@ -21,6 +21,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "why": "What a job waits for, or what became of it.",
         "report": "Write the report page again.",
         "export": "Results for other tools: tables, reports as SWE-bench writes them.",
+        "upload": "A whole copy of a run in an object store.",
     },
     "Steer a run": {
         "pause": "Start nothing more until it is resumed.",
@@ -56,6 +57,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "Operate": {
         "doctor": "What is wrong with this machine, with the mend.",
+        "metrics": "Metrics of a run for Prometheus: serve, write or print them.",
         "nightly": "The regression set against the last accepted run; a gate for CI.",
         "metrics": "Serve or write the metrics of a run for Prometheus.",
         "images": "Build, pin, verify, prefetch and evict task images.",

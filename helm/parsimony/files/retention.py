@@ -1,7 +1,7 @@
 """Remove what is old from the data volume: `retention.py --logs-days N --runs-days N --keep-newest N FOLDER …`.
 
 Each FOLDER holds runs (folders with a `ledger`), or nights (a `nights.jsonl`, and a folder per date). Logs of tests go
-after `--logs-days`; a whole run after `--runs-days`. Of a night, the ledger, logs and base files go, and its verdicts and
+after `--logs-days`; a whole run after `--runs-days`. Of a night, the ledger, logs and base files go; its verdicts and
 pages stay, because later nights are compared with them. 0 is never.
 
 Never removed: the newest of each folder, nights that were accepted as a baseline, runs that somebody writes (their lock

@@ -37,9 +37,9 @@ Takes a dict of `root` and `config`.
 {{- end }}
 
 {{/* Ends with the status of the run, also when its results could not be copied, unless the run was fine. */}}
-{{- define "parsimony.publish" -}}
+{{- define "parsimony.upload" -}}
 {{- if eq .root.Values.artifacts.kind "objectStore" }}
-parsimony publish {{ .folder }} {{ .root.Values.artifacts.url | trimSuffix "/" | squote }}/{{ .below }} || { [ "$status" -ne 0 ] || status=3; }
+parsimony upload {{ .folder }} {{ .root.Values.artifacts.url | trimSuffix "/" | squote }}/{{ .below }} || { [ "$status" -ne 0 ] || status=3; }
 {{- end }}
 {{- end }}
 
@@ -49,7 +49,7 @@ parsimony publish {{ .folder }} {{ .root.Values.artifacts.url | trimSuffix "/" |
 set -u
 status=0
 parsimony run /etc/parsimony/sweep/sweep.yaml --out /data/runs/{{ .Values.sweep.name }} || status=$?
-{{- include "parsimony.publish" (dict "root" . "folder" (printf "/data/runs/%s" .Values.sweep.name) "below" (printf "runs/%s" .Values.sweep.name)) }}
+{{- include "parsimony.upload" (dict "root" . "folder" (printf "/data/runs/%s" .Values.sweep.name) "below" (printf "runs/%s" .Values.sweep.name)) }}
 exit "$status"
 {{- end }}
 
@@ -59,7 +59,7 @@ exit "$status"
 set -u
 status=0
 parsimony nightly run /etc/parsimony/nightly/nightly.yaml --date "$1" || status=$?
-{{- include "parsimony.publish" (dict "root" . "folder" (include "parsimony.nights" .) "below" "nights") }}
+{{- include "parsimony.upload" (dict "root" . "folder" (include "parsimony.nights" .) "below" "nights") }}
 exit "$status"
 {{- end }}
 
