@@ -119,7 +119,7 @@ def main() -> int:
     parser.add_argument("--skip", help="no candidates with this text in task or model")
     options = parser.parse_args()
     expected = {(r["instance_id"], r["model_name_or_path"]): r for r in read(options.folder / "expected.jsonl")}
-    bad = 0
+    bad, kind = 0, "pods" if options.sandbox == "kubernetes" else "containers"
     with tempfile.TemporaryDirectory() as name:
         candidates = Path(name, "predictions.jsonl")
         arms = predictions(options.folder, candidates, options.only, options.skip)
@@ -132,7 +132,7 @@ def main() -> int:
                     left = leftovers(out, options.sandbox)
                     bad += len(wrong) + len(left)
                     good = len(arms) - len(wrong)
-                    what = f"{good} of {len(arms)} as expected, {seconds:.0f} s, {len(left)} sandboxes left"
+                    what = f"{good} of {len(arms)} as expected, {seconds:.0f} s, {len(left)} {kind} left"
                     print(f"{engine}, {workers} workers, run {run}: {what}", flush=True)
                     for line in wrong:
                         print(f"  {line}", flush=True)

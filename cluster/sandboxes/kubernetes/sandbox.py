@@ -105,6 +105,10 @@ class KubernetesSandbox:
         """Requests made to the API so far, by verb."""
         return dict(self._api.requests)
 
+    def pods(self, selector: str) -> list[dict[str, Any]]:
+        """Pods of the namespace by label selector, as the API tells them. Blocks."""
+        return self._api.list(selector)[0]
+
     async def environment_digest(self, image: str | None) -> str:
         """See `Sandbox`. What a tag means is asked of a node, by a pod that ends at once, once per image."""
         reference = _named(image)
