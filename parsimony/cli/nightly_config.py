@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,7 +15,7 @@ from parsimony.ab import Options
 from parsimony.audit.canaries import names as canary_names
 from parsimony.cli.refresh_config import ScheduleRow
 from parsimony.errors import InputError
-from parsimony.nightly import Owners, Rule
+from parsimony.nightly import Owners, Rule, read_date
 from parsimony.schedules import Job, Schedule
 
 DATE = "{date}"
@@ -133,6 +134,14 @@ class Configured:
         self.options = file.statistics.options()
         self.schedule = file.schedule.schedule() if file.schedule is not None else None
         self.owners = Owners([Rule(row.owner, row.task, row.repo) for row in file.owners])
+
+    def begun(self) -> list[date]:
+        """Dates of which there is a folder."""
+        found = []
+        for path in self.folder.glob("????-??-??"):
+            with contextlib.suppress(InputError):  # a folder of another kind
+                found.append(read_date(path.name))
+        return sorted(found)
 
     def planned(self) -> Schedule:
         """The schedule.

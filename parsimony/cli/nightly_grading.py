@@ -80,7 +80,7 @@ def frozen_inputs(tonight: Tonight) -> Sweep:
     root = tonight.folder / INPUTS
     there = sorted(int(path.name) for path in root.glob("[0-9]*") if path.name.isdecimal())
     concluded = tonight.day in tonight.book.conclusions
-    later = any(path.name > str(tonight.day) for path in tonight.configured.folder.glob("????-??-??"))
+    later = any(day > tonight.day for day in tonight.configured.begun())
     if not there or (concluded and not later):
         _copy(tonight.configured.sweep(tonight.day), root, (there or [0])[-1])
         there = sorted(int(path.name) for path in root.glob("[0-9]*") if path.name.isdecimal())
@@ -160,7 +160,7 @@ def _gate_of(canaries: Sequence[Canary]) -> Gate | None:
 def _record(tonight: Tonight, canaries: Sequence[Canary]) -> Night:
     """What the night's run came to, written into its folder."""
     folder = RunFolder(tonight.folder)
-    rejected = sum(1 for _ in folder.rejects.open("rb")) if folder.rejects.exists() else 0
+    rejected = len(folder.rejects.read_bytes().splitlines()) if folder.rejects.exists() else 0
     run = read_priced_run(tonight.folder)
     for arm in tonight.configured.file.arms:
         if arm not in run.arms:

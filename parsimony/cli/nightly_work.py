@@ -27,6 +27,7 @@ from parsimony.nightly import (
     next_due,
     points,
     read_date,
+    suspects,
 )
 from parsimony.nightly.book import FILE
 from parsimony.schedules import TIMERS
@@ -95,35 +96,30 @@ def _over(book: Book, day: date) -> bool:
 
 def _day(configured: Configured, book: Book, wanted: str | None, at: datetime, *, if_due: bool) -> date | None:
     """The date of the night to run; None where none is due."""
-    today = at.astimezone(UTC).date()
+    planned, today = configured.planned() if if_due else None, at.astimezone(UTC).date()
     if wanted is not None:
         day = read_date(wanted, "--date")
         if day > today:
             raise InputError(f"is {day}, which is still to come", mend=f"today is {today} in UTC", field="--date")
-    elif if_due:
-        over = [one for one in book.conclusions if _over(book, one)]
-        return due(configured.planned(), over, at) or _unfinished(configured, book)
-    else:
+        return None if if_due and _over(book, day) else day
+    if planned is None:
         return today
-    if if_due and _over(book, day):
-        return None
-    return day
+    over = [one for one in book.conclusions if _over(book, one)]
+    return due(planned, over, at) or _unfinished(configured, book)
 
 
 def _unfinished(configured: Configured, book: Book) -> date | None:
     """The newest night, where it was begun and is not over."""
-    begun = sorted(path.name for path in configured.folder.glob("????-??-??") if path.is_dir())
-    newest = read_date(begun[-1], str(configured.folder)) if begun else None
+    newest = max(configured.begun(), default=None)
     return None if newest is None or _over(book, newest) else newest
 
 
 def _not_due(configured: Configured, book: Book, at: datetime, *, as_json: bool) -> int:
-    planned = configured.schedule
-    following = None if planned is None else next_due(planned, _held(book), at)
+    following = nightly_screen.stamp(next_due(configured.planned(), _held(book), at))
     if as_json:
-        screen.print_json({"date": None, "next_due": nightly_screen.stamp(following)})
+        screen.print_json({"date": None, "next_due": following})
     else:
-        screen.console().print(f"not due before {nightly_screen.stamp(following)}")
+        screen.console().print(f"not due before {following}")
     return DONE
 
 
@@ -246,7 +242,7 @@ def status(path: Path, *, as_json: bool) -> int:
     gone = missed(planned, held, at) if planned is not None else ()
     following = next_due(planned, held, at) if planned is not None else None
     trend = points(book, gone)
-    suspects = _suspects(book, trend)
+    range_ = _suspects(book, trend)
     told = {
         "name": configured.name,
         "baseline": None if book.baseline is None else str(book.baseline),
@@ -255,7 +251,7 @@ def status(path: Path, *, as_json: bool) -> int:
         "missed": [str(day) for day in gone],
         "next_due": nightly_screen.stamp(following),
         "state": nightly_screen.standing(planned, held, gone, at),
-        "suspects": [{"date": str(point.day), "state": point.state} for point in suspects],
+        "suspects": [{"date": str(point.day), "state": point.state} for point in range_],
     }
     if as_json:
         screen.print_json(told)
@@ -265,12 +261,11 @@ def status(path: Path, *, as_json: bool) -> int:
 
 
 def _suspects(book: Book, trend: tuple[Point, ...]) -> tuple[Point, ...]:
-    """For a regression that nobody has accepted: every night since the last good one, up to the newest."""
+    """For a regression that nobody has accepted: the nights in one of which it came."""
     newest = next(reversed(book.conclusions.values()), None)
     if newest is None or newest.state is not State.REGRESSION or newest.day in book.accepted:
         return ()
-    good = book.last_good(newest.day)
-    return tuple(point for point in trend if (good is None or point.day > good) and point.day <= newest.day)
+    return suspects(trend, book.last_good(newest.day))
 
 
 def _point_json(point: Point) -> dict[str, Any]:

@@ -6,7 +6,7 @@ histories(nights)                         per task: newly broken, flaky, ... and
 missed(schedule, held, now)               nights that did not take place
 """
 
-from parsimony.nightly.account import Account, Point, points
+from parsimony.nightly.account import Account, Point, points, suspects
 from parsimony.nightly.book import Book, Conclusion, State
 from parsimony.nightly.calendar import due, expected, missed, next_due, read_date
 from parsimony.nightly.flips import Flip, History, histories
@@ -45,5 +45,6 @@ __all__ = [
     "night_of",
     "points",
     "read_date",
+    "suspects",
     "unproven",
 ]

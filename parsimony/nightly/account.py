@@ -20,6 +20,7 @@ class Point:
     Attributes:
         state: as concluded, `missed` for a night that did not take place.
         arms: by name `rate`, `interval`, `bounds`, `missing`, `cost`; empty where nothing was graded.
+        worse: arms that are significantly worse than the baseline was.
         baseline: whether it is the accepted baseline now; accepted: whether it was accepted and not taken back.
     """
 
@@ -29,17 +30,31 @@ class Point:
     baseline: bool = False
     accepted: bool = False
     reasons: tuple[str, ...] = ()
+    worse: tuple[str, ...] = ()
 
 
 def points(book: Book, missed: Iterable[date], until: date | None = None) -> tuple[Point, ...]:
     """The trend up to a date, the oldest first, missed nights among the others."""
     accepted, baseline = set(book.accepted), book.baseline
     found = [
-        Point(day, one.state.value, one.data["arms"], day == baseline, day in accepted, one.reasons)
+        Point(day, one.state.value, one.data["arms"], day == baseline, day in accepted, one.reasons, _worse(one))
         for day, one in book.conclusions.items()
     ]
     found += [Point(day, "missed", {}) for day in missed]
     return tuple(sorted((p for p in found if until is None or p.day <= until), key=lambda point: point.day))
+
+
+def _worse(one: Conclusion) -> tuple[str, ...]:
+    compared = one.data["comparisons"]
+    return tuple(arm["arm"] for arm in compared if arm["significant"] == "yes" and arm["delta"] < 0)
+
+
+def suspects(trend: Sequence[Point], last_good: date | None) -> tuple[Point, ...]:
+    """The nights since the last good one up to the first regression: what broke came in one of these. Nights that were
+    missed or void, or had no verdict on everything, widen the range."""
+    since = [point for point in trend if last_good is None or point.day > last_good]
+    first = next((n for n, point in enumerate(since) if point.state == State.REGRESSION), len(since))
+    return tuple(since[: first + 1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +67,7 @@ class Account:
         night: its record; None where nothing was graded (a canary voided it first).
         histories: of its tasks, over the window. window: how many nights that is at most.
         trend: dates up to this night.
-        suspects: for a regression, every night since the last good one, this one among them: what broke it came in one
-            of these. Nights that were missed or void widen the range.
+        suspects: for a regression, see `suspects`.
         last_good: the night before the first suspect; None where there is none.
         notes: what else a reader must know.
     """
@@ -76,7 +90,7 @@ class Account:
     @property
     def suspects(self) -> tuple[Point, ...]:
         """See the class."""
-        return tuple(p for p in self.trend if self.last_good is None or p.day > self.last_good)
+        return suspects(self.trend, self.last_good)
 
     def owner(self, task: str, repo: str) -> str:
         """The owner, or that nobody is named."""
@@ -102,7 +116,7 @@ class Account:
     def to_json(self) -> dict[str, Any]:
         """For machines."""
         state, data = self.conclusion.state, self.conclusion.data
-        suspects = self.suspects if state is State.REGRESSION else ()
+        range_ = self.suspects if state is State.REGRESSION else ()
         return {
             "name": self.name,
             "date": str(self.day),
@@ -113,7 +127,7 @@ class Account:
             "comparisons": data["comparisons"],
             "arms": data["arms"],
             "last_good": None if self.last_good is None else str(self.last_good),
-            "suspects": [{"date": str(point.day), "state": point.state} for point in suspects],
+            "suspects": [{"date": str(point.day), "state": point.state} for point in range_],
             "newly_broken": [self._flip(one) for one in self.broken],
             "flaky": [self._flip(one) for one in self.of_kind(Flip.FLAKY)],
             "mended": [self._flip(one) for one in self.of_kind(Flip.MENDED)],

@@ -10,16 +10,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from itertools import pairwise
+from itertools import groupby, pairwise
+from typing import Final
 
 from parsimony.nightly.model import Night, TaskNight
+
+FOR_GOOD: Final = 3
+"""Nights in a row after which a task that failed now and then before is broken."""
 
 
 class Flip(StrEnum):
     """What a history is.
 
-    `NEWLY_BROKEN`: resolved, then not any more, once. `MENDED`: the other way. `FLAKY`: two flips or more, or
-    executions of one candidate that disagree. `STEADY`: no flip. `UNKNOWN`: no verdict.
+    `NEWLY_BROKEN`: resolved, then not any more: one flip, or more of them and now for good. `MENDED`: one flip, the
+    other way. `FLAKY`: two flips or more, or executions of one candidate that disagree. `STEADY`: no flip. `UNKNOWN`:
+    no verdict.
     """
 
     NEWLY_BROKEN = "newly_broken"
@@ -94,8 +99,18 @@ def _history(arm: str, now: TaskNight, nights: Iterable[tuple[date, TaskNight | 
 def _kind(known: Sequence[tuple[date, TaskNight]], flips: int) -> Flip:
     if not known:
         return Flip.UNKNOWN
-    if flips > 1 or any(task.flaky for _, task in known):
+    if any(task.flaky for _, task in known) or (flips > 1 and not _for_good(known)):
         return Flip.FLAKY
     if not flips:
         return Flip.STEADY
     return Flip.MENDED if known[-1][1].verdict else Flip.NEWLY_BROKEN
+
+
+def _for_good(known: Sequence[tuple[date, TaskNight]]) -> bool:
+    """Whether a task that failed now and then fails for good: `FOR_GOOD` nights or more at the end, longer than ever
+    before, after a time in which most nights resolved it."""
+    runs = [(verdict, len(list(found))) for verdict, found in groupby(bool(task.verdict) for _, task in known)]
+    *before, (verdict, length) = runs
+    good = sum(n for was, n in before if was)
+    bad = [n for was, n in before if not was]
+    return not verdict and length >= FOR_GOOD and length > max(bad, default=0) and good > sum(bad)

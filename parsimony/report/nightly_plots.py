@@ -62,7 +62,7 @@ def _arm(axes: Any, found: Sequence[tuple[float, Point]], arm: str, colour: str)
         axes.plot(place, 100 * one["rate"], "o", color=colour, ms=5, alpha=faint)
         if point.baseline:
             axes.plot(place, 100 * one["rate"], "o", ms=12, mfc="none", mec="#8a949e", mew=1.6)
-        if point.state == "regression":
+        if arm in point.worse:
             axes.plot(place, 100 * one["rate"], "v", color=STATE_COLOURS["regression"], ms=8)
     axes.plot([], [], "o-", color=colour, label=short(arm))
 

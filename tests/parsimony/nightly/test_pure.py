@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -34,6 +34,7 @@ from parsimony.nightly import (
     next_due,
     points,
     read_date,
+    suspects,
     unproven,
 )
 from parsimony.schedules import Cron, Schedule
@@ -109,7 +110,7 @@ def test_wrong_dates(text: str) -> None:
 # ---- flips
 
 
-def kinds(*rows: dict[str, int | None]) -> dict[str, Flip]:
+def kinds(*rows: Mapping[str, int | None]) -> dict[str, Flip]:
     return {one.task_id: one.kind for one in histories([a_night(n, row) for n, row in enumerate(rows, 1)])}
 
 
@@ -117,6 +118,9 @@ def test_one_flip_is_a_change_and_two_are_flaky() -> None:
     assert kinds({"t": 3}, {"t": 3}, {"t": 1}) == {"t": Flip.NEWLY_BROKEN}
     assert kinds({"t": 0}, {"t": 2}) == {"t": Flip.MENDED}
     assert kinds({"t": 3}, {"t": 0}, {"t": 3}) == {"t": Flip.FLAKY}
+    assert kinds(*[{"t": 3}] * 4, {"t": 0}, {"t": 3}, *[{"t": 0}] * 2) == {"t": Flip.FLAKY}
+    assert kinds(*[{"t": 3}] * 4, {"t": 0}, {"t": 3}, *[{"t": 0}] * 3) == {"t": Flip.NEWLY_BROKEN}, "now for good"
+    assert kinds(*[{"t": 0}] * 3, {"t": 3}, *[{"t": 0}] * 3) == {"t": Flip.FLAKY}, "it failed as long before"
     assert kinds({"t": 0}, {"t": 1}) == {"t": Flip.STEADY}, "most seeds decide"
     assert kinds({"t": None}) == {"t": Flip.UNKNOWN}
     assert kinds({"t": 3}, {"t": None}, {"t": 3}) == {"t": Flip.STEADY}, "no verdict is no failure"
@@ -249,6 +253,18 @@ def test_a_changed_line_is_found(tmp_path: Path, book: Book) -> None:
     path.write_bytes(path.read_bytes().replace(b"night.regression", b"night.passed"))
     with pytest.raises(LedgerCorrupt):
         Book.open(path, "demo")
+
+
+def test_suspects_end_with_the_first_night_that_showed_it(book: Book) -> None:
+    states = (State.PASSED, State.INCOMPLETE, State.REGRESSION, State.REGRESSION)
+    for number, state in zip((1, 3, 4, 5), states, strict=True):
+        book.conclude(state, data(number))
+    found = suspects(points(book, [day(2)]), book.last_good(day(5)))
+    assert [(one.day, one.state) for one in found] == [
+        (day(2), "missed"),
+        (day(3), "incomplete"),
+        (day(4), "regression"),
+    ]
 
 
 # ---- texts
