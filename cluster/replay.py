@@ -84,9 +84,10 @@ def _keep(folder: Path, order: GradingOrder, result: SandboxResult, kind: str) -
             path.write_bytes(data)
     (folder / "tests.log").write_bytes(result.log.head + result.log.tail)
     where = [f"kept in {folder}: in/ (what went in), out/ (what came out), tests.log"]
-    if kind == "docker":
+    if kind != "process":
         mounts = f"-v {shlex.quote(str(inbox.resolve()))}:/parsimony/in"
-        image = shlex.quote(result.image_digest or order.request.image or "")
+        here = result.image_digest if kind == "docker" else None  # a node's digest means nothing to this engine
+        image = shlex.quote(here or order.request.image or "")
         setting = (
             "-e PARSIMONY_LOOK=1 -e PARSIMONY_IN=/parsimony/in -e PARSIMONY_OUT=/tmp -e PARSIMONY_WORK=/parsimony/work"
         )

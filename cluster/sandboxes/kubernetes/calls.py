@@ -21,6 +21,10 @@ class Expired(Exception):
     """The API no longer knows what happened since then: list again (410 Gone)."""
 
 
+class QuotaFull(SandboxUnavailable):
+    """The namespace has no room for another pod; when others have ended, it will."""
+
+
 class Throttled(Exception):
     """The API asks to come back later (429).
 
@@ -82,7 +86,7 @@ def refusal(doing: str, status: int | None, message: str) -> ParsimonyError:
     if status is None or status == 0:
         return SandboxUnavailable(f"{said}; is the Kubernetes API there?", retry_after=5.0)
     if "exceeded quota" in lower:
-        return SandboxUnavailable(said, retry_after=30.0)
+        return QuotaFull(said, retry_after=30.0)
     if status in {401, 403}:
         return PermanentError(f"{said}; `parsimony doctor --sandbox kubernetes` says what this account may do")
     if status >= 500 or status in {408, 409, 429}:

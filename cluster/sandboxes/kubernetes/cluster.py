@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from cluster.sandboxes.kubernetes.bucket import Bucket
-from cluster.sandboxes.kubernetes.calls import Api, NameTaken, Throttled
+from cluster.sandboxes.kubernetes.calls import Api, NameTaken, QuotaFull, Throttled
 from cluster.sandboxes.kubernetes.options import Options
 from cluster.sandboxes.kubernetes.pod import Callback, pod_manifest
 from cluster.sandboxes.kubernetes.post import PostOffice
@@ -23,6 +23,8 @@ from parsimony.execution import ExecutionRequest
 TRIES: Final = 6
 NAME_FREE_S: Final = 30.0
 """Seconds that the removal of a leftover may take before its name is free."""
+
+QUOTA_LOOK_S: Final = 5.0
 
 T = TypeVar("T")
 
@@ -53,18 +55,23 @@ class Cluster:
             Aborted: `aborted` was set meanwhile.
             PermanentError: the name is somebody else's. TemporaryError: the API does not take it.
         """
-        give_up = time.monotonic() + NAME_FREE_S
+        began = time.monotonic()
         callback = Callback(self.host, self.post.port, token)
         while True:
             manifest = pod_manifest(request, self.options, callback, agent=self.agent, now=time.time())
             try:
                 made = patiently(partial(self.api.create, manifest), self.creations, aborted)
                 return str(made["metadata"]["uid"])
+            except QuotaFull:  # a wait for room, as for a node
+                if time.monotonic() > began + self.options.pending_s:
+                    raise
+                pause = QUOTA_LOOK_S
             except NameTaken:
-                if time.monotonic() > give_up:
+                if time.monotonic() > began + NAME_FREE_S:
                     raise SandboxUnavailable(f"the name {request.name} stays taken", retry_after=5.0) from None
-            self.clear_leftover(request)
-            if aborted.wait(0.05):
+                self.clear_leftover(request)
+                pause = 0.05
+            if aborted.wait(pause):
                 raise Aborted
 
     def clear_leftover(self, request: ExecutionRequest) -> None:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from cluster.sandboxes import archive, labels, shell
+from cluster.sandboxes import archive, labels
 from cluster.sandboxes.container_config import FOLDERS, INBOX, KEPT_CAPABILITIES, OPEN_FILES, OUTBOX, RECORD, ROOT, WORK
 from cluster.sandboxes.kubernetes.inside import wrapped
 from cluster.sandboxes.kubernetes.options import Options
@@ -229,8 +229,3 @@ def attempt_selector(run_id: str | None) -> str:
     if run_id is None:
         return ours
     return f"{ours},{labels.RUN}={run_id if _LABEL.fullmatch(run_id) else _short(run_id)}"
-
-
-def record_name() -> str:
-    """What the counters are called in an outbox."""
-    return shell.RECORD

@@ -29,7 +29,7 @@ from parsimony.execution import CapturedOutput, Ending
 LONG_POLL_S: Final = 20.0
 MOST_LINE: Final = 1 << 16
 
-Order = Literal["wait", "end", "collect"]
+Order = Literal["wait", "collect"]
 
 log = structlog.get_logger(__name__)
 
@@ -75,19 +75,30 @@ class Ticket:
         self._order: Order = "wait"
         self._changed = threading.Condition()
         self._void = False
+        self._begun = False
         self.heard_at = time.monotonic()
 
-    def give(self, order: Order) -> None:
-        """What the courier does next."""
+    def collect(self) -> None:
+        """The courier brings the result now."""
         with self._changed:
-            self._order = order
+            self._order = "collect"
             self._changed.notify_all()
 
-    def cancel(self) -> None:
-        """The pod gets no answer but "gone" from now on."""
+    def begin(self) -> bool:
+        """Let the candidate start, unless it was called off before."""
+        with self._changed:
+            self._begun = self._begun or not self._void
+            allowed = not self._void
+        if allowed:
+            self.tell(Begun())
+        return allowed
+
+    def cancel(self) -> bool:
+        """The pod gets no answer but "gone" from now on; whether its candidate may have started."""
         with self._changed:
             self._void = True
             self._changed.notify_all()
+            return self._begun
 
     @property
     def void(self) -> bool:
@@ -98,10 +109,7 @@ class Ticket:
         """The order in force, waited for when there is none yet."""
         with self._changed:
             self._changed.wait_for(lambda: self._void or self._order != "wait", patience_s)
-            order = self._order
-            if order == "end":  # said once
-                self._order = "wait"
-            return order
+            return self._order
 
 
 class PostOffice:
@@ -187,8 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile.read(min(int(self.headers.get("Content-Length") or 0), MOST_LINE))
         ticket, verb = self._ticket()
         if ticket is not None and verb == "started":
-            ticket.tell(Begun())
-            self._answer(200)
+            self._answer(200 if ticket.begin() else 410)
         elif ticket is not None and verb == "orders":
             order = ticket.order(LONG_POLL_S)
             self._answer(410) if ticket.void else self._answer(200, json.dumps({"do": order}).encode())

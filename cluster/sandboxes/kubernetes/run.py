@@ -34,6 +34,7 @@ SILENT_S: Final = 120.0
 """Seconds without a word from the courier, which asks for orders three times a minute."""
 
 LOOK_S: Final = 5.0
+LONG_WAIT_S: Final = 120.0
 
 log = structlog.get_logger(__name__)
 
@@ -82,11 +83,6 @@ class PodRun:
         self._aborted.set()
         self._mail.put(None)
 
-    @property
-    def image_digest(self) -> str | None:
-        """What was really run, as far as its node has said."""
-        return faults.image_digest(self._pod)
-
     def _execute(self, ticket: Ticket, created: Callable[[str], None]) -> SandboxResult:
         self._mark("asked")
         self.uid = self._cluster.create(self._request, ticket.token, self._aborted)
@@ -119,8 +115,15 @@ class PodRun:
                     f"the pod {what} after {patience:g} s: {faults.waits_for(self._pod)}", retry_after=30.0
                 )
             self._read(left)
+            self._tell_of_a_long_wait()
             if "begun" not in self._at and (ended := faults.terminated(self._pod, CANDIDATE)) is not None:
                 raise SandboxUnavailable(f"the candidate's container ended with {ended.exit_code} before it began")
+
+    def _tell_of_a_long_wait(self) -> None:
+        waited = time.monotonic() - self._at["created"]
+        if waited > LONG_WAIT_S and "told" not in self._at and "scheduled" not in self._at:
+            self._mark("told")
+            log.warning("pod.waits_for_a_node", pod=self._request.name, reason=faults.waits_for(self._pod))
 
     def _until_ended(self) -> bool:
         """Wait for the candidate's end; False when it is late, though the courier should have ended it."""
@@ -134,7 +137,7 @@ class PodRun:
 
     def _until_delivered(self, ticket: Ticket) -> None:
         give_up = time.monotonic() + COLLECT_S
-        ticket.give("collect")
+        ticket.collect()
         while self._delivery is None:
             if (left := give_up - time.monotonic()) <= 0:
                 raise SandboxUnavailable("the result did not come", retry_after=10.0)
@@ -215,8 +218,8 @@ class PodRun:
 
     def _end(self, ticket: Ticket) -> None:
         """See that the candidate is dead: it may run only if it had begun."""
-        ticket.cancel()  # the courier hears it at once, and ends the candidate with itself
-        if self.uid is None or "begun" not in self._at or self._is_over():
+        begun = ticket.cancel()  # the courier hears it at once, and ends the candidate with itself
+        if self.uid is None or not begun or self._is_over():
             return
         if not self._gone_after_removal():
             log.warning("pod.not_seen_to_end", pod=self._request.name, node=faults.node(self._pod))

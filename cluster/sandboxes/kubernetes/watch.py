@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import random
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -62,7 +61,6 @@ class PodWatch:
         self._followed: dict[str, _Followed] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        self.heard_at = time.monotonic()
         self._thread = threading.Thread(target=self._follow_on, name="pods-watch", daemon=True)
 
     def start(self) -> None:
@@ -125,7 +123,6 @@ class PodWatch:
             version = self._list()
         with self._api.watch(self._selector, version) as events:
             for event in events:
-                self.heard_at = time.monotonic()
                 pod = event.get("object", {})
                 version = str(pod.get("metadata", {}).get("resourceVersion") or version)
                 if event.get("type") != "BOOKMARK":
@@ -138,7 +135,6 @@ class PodWatch:
         with self._lock:
             known = {name: followed.created for name, followed in self._followed.items() if followed.created}
         pods, version = self._api.list(self._selector)
-        self.heard_at = time.monotonic()
         there = {uid(pod) for pod in pods}
         for pod in pods:
             self._tell(pod)

@@ -19,9 +19,10 @@ import pytest
 
 import cluster.sandboxes.kubernetes as package
 from cluster.sandboxes import archive
+from cluster.sandboxes.kubernetes import cluster as cluster_module
 from cluster.sandboxes.kubernetes import run as run_module
 from cluster.sandboxes.kubernetes.bucket import Bucket
-from cluster.sandboxes.kubernetes.calls import Throttled
+from cluster.sandboxes.kubernetes.calls import QuotaFull, Throttled
 from cluster.sandboxes.kubernetes.cluster import Cluster
 from cluster.sandboxes.kubernetes.options import Options
 from cluster.sandboxes.kubernetes.post import ChunkedBody, PostOffice, Ticket, receive
@@ -315,6 +316,18 @@ def test_an_api_that_asks_to_come_back_later(stage: Callable[..., Stage]) -> Non
     one.error(Evicted)
 
 
+def test_a_full_quota_is_waited_for(stage: Callable[..., Stage], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_module, "QUOTA_LOOK_S", 0.01)
+    api = FakeApi()
+    api.refuse["create"] = [QuotaFull("exceeded quota") for _ in range(3)]
+    one = stage(api=api)
+    one.begin()
+    one.api.vanish(NAME)
+    one.error(Evicted)
+    api.refuse["create"] = [QuotaFull("exceeded quota") for _ in range(10_000)]
+    stage(api=api, pending_s=0.1).error(SandboxUnavailable, "exceeded quota")
+
+
 def test_a_leftover_of_this_attempt_is_removed_and_another_is_not(stage: Callable[..., Stage]) -> None:
     for marks, found in ((own_labels(REQUEST, 0), None), ({"someone": "else"}, PermanentError)):
         api = FakeApi()
@@ -374,16 +387,26 @@ def test_a_result_is_whole_or_nothing() -> None:
             receive(_wire(*pieces, cut=cut), MIB)
 
 
-def test_an_order_to_end_is_given_once() -> None:
+def test_an_order_is_heard_by_who_waits_for_it() -> None:
     ticket = Ticket(b"", 0, lambda _: None)
-    ticket.give("end")
-    assert [ticket.order(0.01), ticket.order(0.01)] == ["end", "wait"]
-    waiting = threading.Thread(target=lambda: results.append(ticket.order(10)))
+    assert ticket.order(0.01) == "wait"
     results: list[str] = []
+    waiting = threading.Thread(target=lambda: results.append(ticket.order(10)))
     waiting.start()
-    ticket.give("collect")
+    ticket.collect()
     waiting.join(10)
     assert results == ["collect"]
+
+
+def test_what_is_called_off_does_not_begin_and_what_has_begun_is_known_to_have() -> None:
+    told: list[object] = []
+    early, late = Ticket(b"", 0, told.append), Ticket(b"", 0, told.append)
+    assert not early.cancel()
+    assert not early.begin()
+    assert told == []
+    assert late.begin()
+    assert late.cancel()
+    assert len(told) == 1
 
 
 # ---- the courier's own parts

@@ -11,7 +11,7 @@ import pytest
 
 from cluster.sandboxes.kubernetes import watch as watch_module
 from cluster.sandboxes.kubernetes.bucket import Bucket
-from cluster.sandboxes.kubernetes.calls import Expired, Throttled, refusal
+from cluster.sandboxes.kubernetes.calls import Expired, QuotaFull, Throttled, refusal
 from cluster.sandboxes.kubernetes.cluster import patiently
 from cluster.sandboxes.kubernetes.watch import News, PodWatch
 from cluster.sandboxes.workers import Aborted
@@ -158,7 +158,7 @@ def test_throttling_is_waited_out_and_given_up() -> None:
     ("status", "message", "kind"),
     [
         (None, "connection refused", SandboxUnavailable),
-        (403, 'pods "x" is forbidden: exceeded quota: q, requested: cpu=1', SandboxUnavailable),
+        (403, 'pods "x" is forbidden: exceeded quota: q, requested: cpu=1', QuotaFull),
         (403, 'pods is forbidden: User "u" cannot create resource', PermanentError),
         (401, "Unauthorized", PermanentError),
         (404, 'namespaces "x" not found', PermanentError),

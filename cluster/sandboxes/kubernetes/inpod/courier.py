@@ -268,13 +268,9 @@ class Courier(object):
                 if time.monotonic() - heard > SILENCE_S:
                     break
                 continue
-            order = json.loads(body.decode("ascii"))["do"]
-            if order == "collect":
+            if json.loads(body.decode("ascii"))["do"] == "collect":
                 self._collect.set()
                 return
-            if order == "end":
-                os.write(self._control, b"end\n")
-                time.sleep(LOOK_S)
         self._gone.set()
 
     def _result(self):
