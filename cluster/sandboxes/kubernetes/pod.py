@@ -74,7 +74,8 @@ def pod_manifest(
         PermanentError: a text in it is no Unicode, which the API cannot carry.
     """
     limits = request.limits
-    metadata = marks(request.name, own_labels(request, now))
+    # It may wait for a node and for its images first, and is nobody's only after that.
+    metadata = marks(request.name, own_labels(request, now + options.pending_s + options.start_s + COLLECT_S))
     metadata["labels"][AGENT] = agent
     life_s = options.start_s + limits.deadline_s + COLLECT_S
     spec = _bare_spec(options) | {

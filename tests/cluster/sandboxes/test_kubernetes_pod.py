@@ -111,6 +111,12 @@ def test_labels_that_cannot_be_labels_are_annotations() -> None:
     assert attempt_selector("run-1") == f"{labels.MANAGED_BY}={labels.OURS},{labels.RUN}=run-1"
 
 
+def test_what_waits_for_a_node_does_not_expire() -> None:
+    patient, hasty = (made(pending_s=seconds)["metadata"]["annotations"][labels.EXPIRES] for seconds in (5000.0, 50.0))
+    assert int(patient) - int(hasty) == 4950
+    assert int(hasty) > 1000 + 50 + Options().start_s + REQUEST.limits.deadline_s
+
+
 def test_what_a_cluster_asks_for() -> None:
     spec = made(
         image_pull_secrets=("one", "two"),
