@@ -271,10 +271,9 @@ class _Auditor:
         at: str,
     ) -> audit.TaskAudit:
         task, runs = subject.task, subject.runs
-        covered, why_not = None, coverage.why_not(subject.layout)
+        covered: coverage.Coverage | str = coverage.why_not(subject.layout)
         if subject.traced is not None:
             covered = coverage.read_coverage(subject.layout, logs.get(subject.traced.key, b""))
-            why_not = "" if covered is not None else "the traced run did not come to its end"
         checks = audit.judge(
             audit.Seen(
                 task=task,
@@ -286,7 +285,6 @@ class _Auditor:
                 mutants=subject.mutants,
                 graded=graded,
                 coverage=covered,
-                no_coverage=why_not,
             )
         )
         return audit.TaskAudit(

@@ -39,7 +39,7 @@ class Seen:
         gold, base: what each of their runs came to, as a grading would say.
         facts: of the probes, one per run of it.
         canaries, mutants: those that were made. graded: by the name of a canary or mutant.
-        coverage: None where it could not be measured; then `no_coverage` says why.
+        coverage: in words where it could not be measured: why.
     """
 
     task: Task
@@ -50,8 +50,7 @@ class Seen:
     canaries: tuple[Canary, ...]
     mutants: Mutants
     graded: Mapping[str, Graded] = field(default_factory=dict)
-    coverage: Coverage | None = None
-    no_coverage: str = ""
+    coverage: Coverage | str = ""
 
 
 def judge(seen: Seen) -> tuple[Check, ...]:
@@ -246,8 +245,8 @@ def _mutant(one: Mutant) -> dict[str, Any]:
 
 def _coverage(seen: Seen) -> Check:
     found = seen.coverage
-    if found is None:
-        return Check("coverage", Group.COVERAGE, Verdict.NOT_MEASURED, seen.no_coverage)
+    if isinstance(found, str):
+        return Check("coverage", Group.COVERAGE, Verdict.NOT_MEASURED, found)
     data = {
         "executable": found.total, "covered": found.hit, "ratio": found.ratio, "missed": found.missed,
         "only_by_other_tests": {path: list(lines) for path, lines in found.other.items() if lines},

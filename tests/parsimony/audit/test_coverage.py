@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from parsimony.audit import Layout
-from parsimony.audit.coverage import Coverage, coverage_task, read_coverage, traced_files, why_not
+from parsimony.audit.coverage import Coverage, coverage_task, read_coverage, why_not
+from parsimony.audit.tracers import PythonTracer, tracer_of
 
 BASE = {
     "pkg.py": b"def sign(n):\n    return 0\n",
@@ -38,10 +39,10 @@ def unused():
 
 
 @pytest.fixture
-def measured(tmp_path: Path, layout: Layout) -> Callable[..., Coverage | None]:
+def measured(tmp_path: Path, layout: Layout) -> Callable[..., Coverage | str]:
     from parsimony.audit.diffs import diff
 
-    def run(command: str, gate: str, log_format: str) -> Coverage | None:
+    def run(command: str, gate: str, log_format: str) -> Coverage | str:
         patch = diff({"pkg.py": BASE["pkg.py"]}, {"pkg.py": FIXED})
         task = replace(layout.task, patch=patch, fail_to_pass=(gate,), test_cmd=command, log_format=log_format)
         changed = Layout(task, BASE)
@@ -67,10 +68,10 @@ RUNNERS = [
 
 @pytest.mark.parametrize(("command", "gate", "log_format"), RUNNERS)
 def test_lines_by_who_executes_them(
-    measured: Callable[..., Coverage | None], command: str, gate: str, log_format: str
+    measured: Callable[..., Coverage | str], command: str, gate: str, log_format: str
 ) -> None:
     found = measured(command, gate, log_format)
-    assert found is not None
+    assert isinstance(found, Coverage)
     assert found.executable == {"pkg.py": (1, 5, 6, 7, 8, 9, 10, 13, 14)}
     assert found.covered == {"pkg.py": (1, 5, 6, 7, 13)}
     assert found.other == {"pkg.py": (8, 9)}
@@ -78,16 +79,17 @@ def test_lines_by_who_executes_them(
     assert found.unloaded == ()
 
 
-def test_a_file_that_no_test_loads_counts_whole(measured: Callable[..., Coverage | None]) -> None:
+def test_a_file_that_no_test_loads_counts_whole(measured: Callable[..., Coverage | str]) -> None:
     found = measured("true", "test_pkg.py::T::test_gate", "pytest")
-    assert found is not None
+    assert isinstance(found, Coverage)
     assert found.unloaded == ("pkg.py",)
     assert found.hit == 0 < found.total
 
 
 def test_an_end_without_a_word_is_not_measured(layout: Layout) -> None:
-    assert read_coverage(layout, b"parsimony-coverage lines 0 2,3\nparsimony-coverage hit 0 2 gate\n") is None
-    assert read_coverage(layout, b"") is None
+    said = "the traced run did not come to its end"
+    assert read_coverage(layout, b"parsimony-coverage lines 0 2,3\nparsimony-coverage hit 0 2 gate\n") == said
+    assert read_coverage(layout, b"") == said
 
 
 def test_the_exit_status_is_that_of_the_tests(layout: Layout) -> None:
@@ -105,10 +107,13 @@ def test_an_eval_script_is_wrapped_as_well(layout: Layout) -> None:
     assert done.stdout.startswith(b"hi\n")
 
 
-def test_what_cannot_be_measured_says_why(layout: Layout, script_layout: Layout) -> None:
+def test_what_cannot_be_measured_says_why(layout: Layout) -> None:
     assert why_not(layout) == ""
-    assert traced_files(layout) == (("pkg/core.py", (2, 3, 4)),)
-    assert "tape" in why_not(script_layout)
+    tracer = tracer_of(layout)
+    assert isinstance(tracer, PythonTracer)
+    assert tracer.files == (("pkg/core.py", (2, 3, 4)),)
+    go = replace(layout, task=replace(layout.task, log_format="go-test"))
+    assert why_not(go) == "lines are traced in Python and JavaScript, and the tests are read as go-test"
     nothing: Mapping[str, bytes] = {}
     assert why_not(replace(layout, task=replace(layout.task, patch=b""), files=nothing)) == (
         "the fix adds no line to a Python file"

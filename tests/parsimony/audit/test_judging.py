@@ -173,7 +173,7 @@ def test_coverage_names_the_lines_that_no_gate_test_executes(seen: Seen) -> None
     check = next(c for c in judge(replace(seen, coverage=found)) if c.id == "coverage")
     assert check.verdict is Verdict.FINDING
     assert check.evidence == "FAIL_TO_PASS tests execute 1 of 2 added lines that hold code; not pkg/core.py:3"
-    assert verdicts(replace(seen, coverage=None, no_coverage="no Python"))["coverage"] is Verdict.NOT_MEASURED
+    assert verdicts(replace(seen, coverage="another language"))["coverage"] is Verdict.NOT_MEASURED
     empty = Coverage({}, {}, {}, ())
     assert verdicts(replace(seen, coverage=empty))["coverage"] is Verdict.NOT_APPLICABLE
 
