@@ -1,8 +1,8 @@
 """A copy of a run's folder in an object store, or on any file system that fsspec knows.
 
 Files go up first, then `MANIFEST.json`, which names each with its size and digest: who goes by the manifest finds the
-copy whole, or sees by a digest that the next one is under way. What the manifest has is not sent again, so that a folder of
-nights that is copied every night costs its new files only; what is gone here is removed there, last.
+copy whole, or sees by a digest that the next one is under way. What the manifest has is not sent again, so that a
+folder of nights that is copied every night costs its new files only; what is gone here is removed there, last.
 """
 
 from __future__ import annotations

@@ -57,7 +57,6 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "Operate": {
         "doctor": "What is wrong with this machine, with the mend.",
-        "metrics": "Metrics of a run for Prometheus: serve, write or print them.",
         "nightly": "The regression set against the last accepted run; a gate for CI.",
         "metrics": "Serve or write the metrics of a run for Prometheus.",
         "images": "Build, pin, verify, prefetch and evict task images.",

@@ -62,7 +62,7 @@ class Staging(FakeSandbox):
     async def images(self) -> frozenset[str]:
         return frozenset({"here"})
 
-    async def reap(self, run_id: str | None = None) -> list[str]:
+    async def reap(self, run_id: str | None = None, *, dry_run: bool = False) -> list[str]:
         return [f"left-{run_id}"]
 
     async def close(self) -> None:

@@ -120,7 +120,12 @@ def test_a_set_and_a_page_are_written(responses: Path, parsimony: Any, tmp_path:
 def test_names_do_not_break_the_page(tmp_path: Path, parsimony: Any) -> None:
     path, page = tmp_path / "r.jsonl", tmp_path / "p.html"
     rows = [
-        {"respondent": f"<b>{i}$\\frac$&", "task_id": f"_<script>{j}$\u6c49", "successes": int((i + j) % 3 > 0), "trials": 1}
+        {
+            "respondent": f"<b>{i}$\\frac$&",
+            "task_id": f"_<script>{j}$\u6c49",
+            "successes": int((i + j) % 3 > 0),
+            "trials": 1,
+        }
         for i in range(5)
         for j in range(8)
     ]
