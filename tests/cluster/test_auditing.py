@@ -23,7 +23,7 @@ from cluster.ledger import LedgerReader
 from cluster.plan import Plan, Unit, load
 from cluster.sandboxes.fake import FakeSandbox, ended
 from cluster.sweep import Sweep
-from parsimony.audit import Audit, Group, Verdict, audit_file
+from parsimony.audit import Audit, Group, Verdict, audit_file, script_source
 from parsimony.audit.layout import wanted
 from parsimony.errors import PermanentError
 from parsimony.execution import (
@@ -45,6 +45,11 @@ FIX = (
     "diff --git a/m.py b/m.py\n--- a/m.py\n+++ b/m.py\n@@ -1,2 +1,4 @@\n def add(a, b):\n"
     "-    return a - b\n+    if a is None:\n+        return b\n+    return a + b\n"
 )
+SCRIPT_BASE = b"module.exports = (a, b) => a - b\n"
+SCRIPT_FIX = (
+    "diff --git a/m.js b/m.js\n--- a/m.js\n+++ b/m.js\n@@ -1,1 +1,4 @@\n-module.exports = (a, b) => a - b\n"
+    "+module.exports = (a, b) => {\n+  if (a === null) return b\n+  return a + b\n+}\n"
+)
 PASSED, FAILED = TestStatus.PASSED, TestStatus.FAILED
 
 
@@ -55,12 +60,16 @@ class World:
     Attributes:
         resolves: words; a patch that holds one of them makes every test pass.
         flaky: whether the second test of the gates passes every other time.
+        base: the file that the fix changes.
+        hits: what the tracer says.
         probe: further lines of the probe.
         broken: whether executions fail for good.
     """
 
     resolves: tuple[bytes, ...] = (b"+    return a + b\n",)
     flaky: bool = False
+    base: bytes = BASE
+    hits: tuple[str, ...] = ("lines 0 2,3,4", "hit 0 2 gate", "hit 0 4 gate", "hit 0 3 other", "done")
     probe: tuple[str, ...] = ()
     broken: Callable[[ExecutionRequest], bool] = lambda request: False
     coin: Iterator[TestStatus] = field(default_factory=lambda: itertools.cycle((PASSED, FAILED)))
@@ -72,13 +81,12 @@ class World:
         if b"look_at_tree" in script:
             return ended(log="\n".join(("noise", *self._looked(), *self.probe)).encode() + b"\n")
         if b"AUDIT_HITS" in script:
-            hits = ("lines 0 2,3,4", "hit 0 2 gate", "hit 0 4 gate", "hit 0 3 other", "done")
-            return ended(log="\n".join(f"parsimony-coverage {hit}" for hit in hits).encode() + b"\n")
+            return ended(log="\n".join(f"parsimony-coverage {hit}" for hit in self.hits).encode() + b"\n")
         return ended(log=b"tests\n")
 
     def _looked(self) -> list[str]:
         number = 0  # the fix's own file is the first that is asked for
-        file = base64.b64encode(BASE).decode()
+        file = base64.b64encode(self.base).decode()
         facts = ["head abc", "tree same", "commits 0", "later_count 0", "blobs 0", "lines 2", "blob_lines 0"]
         return [f"parsimony-probe {fact}" for fact in (*facts, f"file {number} {file}", "fix 0 absent", "done")]
 
@@ -232,6 +240,52 @@ def test_weak_tests_are_a_finding(bench: Bench) -> None:
     found = bench.audit(mutants=5)
     assert states(found)[Group.MUTANTS] is Verdict.FINDING
     assert "t-1" not in found.audit.quarantined
+
+
+@pytest.fixture
+def script_bench(bench: Bench) -> Bench:
+    """The same in JavaScript."""
+    pytest.importorskip("tree_sitter_javascript", reason="the extra `languages` is not installed")
+    bench.tasks({"patch": SCRIPT_FIX, "language": "javascript", "log_format": "node-tap", "test_cmd": "node --test"})
+    bench.world = World(
+        resolves=(b"+  return a + b\n",),
+        base=SCRIPT_BASE,
+        hits=("ready", "began", "lines 0 1,2,3", "hit 0 1 load", "hit 0 2 gate", "hit 0 3 other", "done"),
+    )
+    return bench
+
+
+def test_a_task_in_javascript_is_audited_as_well(script_bench: Bench) -> None:
+    found = script_bench.audit(mutants=100)
+    assert found.audit.quarantined == {}
+    (mutants,) = found.audit.tasks["t-1"].of(Group.MUTANTS)
+    assert mutants.data["judged"] == mutants.data["possible"] == 5
+    operators = {one["operator"] for one in mutants.data["survived"]}
+    assert operators == {"comparison", "return-none"}, "those that leave the word of the fake tests"
+    (coverage,) = found.audit.tasks["t-1"].of(Group.COVERAGE)
+    assert coverage.data["missed"] == ["m.js:3"]
+    assert coverage.data["only_by_other_tests"] == {"m.js": [3]}
+
+
+def test_what_the_tracer_cannot_see_is_not_measured(script_bench: Bench) -> None:
+    script_bench.world.hits = ("blind Node.js 8.17.0 is older than 10", "done")
+    (check,) = script_bench.audit(mutants=0).audit.tasks["t-1"].of(Group.COVERAGE)
+    assert check.verdict is Verdict.NOT_MEASURED
+    assert check.evidence == "Node.js 8.17.0 is older than 10"
+
+
+def test_without_the_grammar_javascript_is_not_measured(script_bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Any:
+        raise ModuleNotFoundError(name)
+
+    script_source._parser.cache_clear()
+    monkeypatch.setattr(script_source, "import_module", missing)
+    task = script_bench.audit().audit.tasks["t-1"]
+    for group in (Group.MUTANTS, Group.COVERAGE):
+        (check,) = task.of(group)
+        assert check.verdict is Verdict.NOT_MEASURED
+        assert "tree-sitter-javascript is not installed" in check.evidence
+    assert task.state(Group.GOLD) is Verdict.PASS
 
 
 def test_flakes_take_no_part_and_are_remembered(bench: Bench) -> None:
