@@ -12,7 +12,7 @@ from typing import Any
 from cluster.engines import Engine
 from cluster.grading import execute, judge_of, open_engine
 from cluster.ledger import LedgerReader
-from cluster.plan import Environment, Inputs, Plan, Work, load, work_for
+from cluster.plan import Environment, Inputs, Plan, Work, check_pins, load, work_for
 from cluster.session import Observer, Session, environments
 from cluster.sweep import Sweep
 from parsimony import patches
@@ -109,7 +109,12 @@ async def _run(session: Session, engine: Engine, inputs: Inputs, path: Path, obs
 def plan_runs(
     sweep: Sweep, inputs: Inputs, known: Mapping[str | None, Environment]
 ) -> tuple[list[Runs], dict[str, Work], dict[str, tuple[str, ...]]]:
-    """The runs of gold and base, their work by key, and the tasks that have none, with the reasons."""
+    """The runs of gold and base, their work by key, and the tasks that have none, with the reasons.
+
+    Raises:
+        InputError: an image is another than the one that the sweep's lock has.
+    """
+    check_pins(inputs, known)
     runs: list[Runs] = []
     work: dict[str, Work] = {}
     missing: dict[str, tuple[str, ...]] = {row.instance_id or row.source: (row.problem,) for row in inputs.rejected}

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from cluster.imagelock import Pins, make_pins, read_lock
+from cluster.imagenames import read_registries
 from cluster.sweep import Sweep
 from parsimony import patches
 from parsimony.audit import audit_file, quarantined
@@ -24,14 +26,16 @@ from parsimony.testreports import FORMATS
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a sweep names, read. `tasks` are those that the sweep takes, by id; `quarantined` those of them that failed
-    their audit, with the reasons."""
+    """What a sweep names, read. `tasks` are those that the sweep takes, by id, with the images as they are pulled
+    (pinned, and from a mirror); `quarantined` those of them that failed their audit, with the reasons; `pins` what the
+    images must turn out to be."""
 
     tasks: Mapping[str, Task]
     candidates: tuple[Candidate, ...]
     rejected: tuple[Rejected, ...]
     reference: Reference | None = None
     quarantined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    pins: Pins = field(default_factory=Pins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,17 @@ def load(sweep: Sweep, *, with_candidates: bool = True) -> Inputs:
         raise InputError(
             f"no {what} is left to grade{first}", mend="mend the rows or name other files", file=str(sweep.tasks.file)
         )
-    return Inputs(tasks, candidates, tuple(rejected), _reference(sweep), _quarantined(sweep, tasks.values()))
+    reference, held_back = _reference(sweep), _quarantined(sweep, tasks.values())
+    pins = _pins(sweep, tasks.values())
+    tasks = {name: replace(task, image=pins.reference(task.image)) for name, task in tasks.items()}
+    return Inputs(tasks, candidates, tuple(rejected), reference, held_back, pins)
+
+
+def _pins(sweep: Sweep, tasks: Iterable[Task]) -> Pins:
+    if sweep.sandbox.kind == "process" or (sweep.images_lock is None and sweep.registries is None):
+        return Pins()  # a sandbox without images has nothing to pin
+    locked = read_lock(sweep.images_lock) if sweep.images_lock is not None else None
+    return make_pins((task.image for task in tasks), locked, read_registries(sweep.registries))
 
 
 def _reference(sweep: Sweep) -> Reference | None:
@@ -188,7 +202,11 @@ def make_plan(sweep: Sweep, inputs: Inputs, environments: Mapping[str | None, En
 
     Args:
         environments: image reference -> what it is here, for every image of the tasks.
+
+    Raises:
+        InputError: an image is another than the one that the sweep's lock has.
     """
+    check_pins(inputs, environments)
     candidates = {(c.instance_id, c.arm, c.seed): c for c in inputs.candidates}
     units: list[Unit] = []
     work: dict[str, Work] = {}
@@ -203,6 +221,13 @@ def make_plan(sweep: Sweep, inputs: Inputs, environments: Mapping[str | None, En
                 unit = replace(unit, key=one.key)
             units.append(unit)
     return Plan(tuple(units), work)
+
+
+def check_pins(inputs: Inputs, environments: Mapping[str | None, Environment]) -> None:
+    """See `Pins.check`. Images that a run remembers but its tasks no longer name are nobody's business."""
+    if inputs.pins.digests:
+        named = dict.fromkeys(task.image for task in inputs.tasks.values())
+        inputs.pins.check({image: environments[image].digest for image in named})
 
 
 def work_for(

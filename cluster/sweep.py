@@ -177,6 +177,9 @@ class Sweep(Closed):
         reference: the reference file; default: beside the task file, `.reference.json` in place of its suffix.
         budget: caps at which the run stops scheduling; None = none.
         against: folders of past runs, or their ledgers, that the forecast of a run rests on (docs/planning.md).
+        images_lock: the lock file that says what each image of the tasks is (docs/images.md); None = whatever its
+            reference means when the run is planned.
+        registries: the file that says by which mirrors and certificates registries are reached (docs/images.md).
     """
 
     model_config = ConfigDict(json_schema_extra=_with_shorthands)
@@ -199,6 +202,8 @@ class Sweep(Closed):
     reference: Path | None = None
     against: tuple[Path, ...] = ()
     budget: Budget | None = None
+    images_lock: Path | None = None
+    registries: Path | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -229,6 +234,9 @@ class Sweep(Closed):
             data[name] = [base / p for p in data[name]]
         if data["sandbox"].get("kubeconfig") is not None:
             data["sandbox"]["kubeconfig"] = base / data["sandbox"]["kubeconfig"]
+        for name in ("images_lock", "registries"):
+            if data[name] is not None:
+                data[name] = base / data[name]
         if self.budget is not None and self.budget.team is not None:
             data["budget"]["team"]["folder"] = base / self.budget.team.folder
         for arm in (data["arms"] or {}).values():

@@ -53,7 +53,7 @@ def look(sweep: Sweep, images: Iterable[str | None], trees: Mapping[str | None, 
             digest, size = engine.held(image)
             if size is not None:
                 sizes[image] = size
-        found[image] = Environment(digest or f"{UNKNOWN}{image}")
+        found[image] = Environment(digest or image.partition("@")[2] or f"{UNKNOWN}{image}")
     if engine is not None:
         engine.close()
     return Here(found, sizes if engine is not None else None, problem)
