@@ -32,7 +32,9 @@ class LockedImage(Closed):
         source: `registry`: it can be pulled by this digest anywhere. `engine`: only an engine that holds it has it.
         platform: `os/architecture[/variant]`.
         size: bytes of its layers, unpacked, as an engine tells them; None = no engine held it.
-        layers: those that a pull brings, the lowest first, by digest; their bytes are in `ImageLock.layers`.
+        layers: the lowest first, by digest; their bytes are in `ImageLock.layers`.
+        packed: those are layers as a registry has them, compressed: what a pull brings. Otherwise they are as an engine
+            unpacks them.
     """
 
     digest: Digest
@@ -40,6 +42,7 @@ class LockedImage(Closed):
     platform: str = Field(pattern=r"^[a-z0-9]+/[a-z0-9_]+(/[a-z0-9]+)?$")
     size: int | None = Field(None, ge=0)
     layers: tuple[Digest, ...] = ()
+    packed: bool = False
 
 
 class ImageLock(Closed):
@@ -47,7 +50,7 @@ class ImageLock(Closed):
 
     Attributes:
         images: by the reference that tasks name.
-        layers: digest of a layer -> bytes: compressed for layers of a registry, unpacked for those of an engine.
+        layers: digest of a layer -> its bytes.
     """
 
     schema_version: Literal[1] = Field(1, alias="schema")

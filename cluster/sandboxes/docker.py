@@ -67,7 +67,7 @@ class DockerEngine:
                 found = self._api.inspect_image(reference)
             except docker.errors.NotFound:
                 raise ImageMissing(reference) from None
-        return Image(found["Id"], _digest(reference, found), found.get("Size"))
+        return Image(found["Id"], digest_of(reference, found), found.get("Size"))
 
     def pull(self, reference: str) -> None:
         """See `Engine`. Credentials are those of the Docker configuration of this user."""
@@ -259,7 +259,7 @@ def _said(error: docker.errors.APIError) -> str:
     return str(error.explanation or error)
 
 
-def _digest(reference: str, found: Mapping[str, Any]) -> str:
+def digest_of(reference: str, found: Mapping[str, Any]) -> str:
     """The registry's digest of the repository that was asked for; any other of this image; else its id."""
     _, at, pinned = reference.partition("@")
     if at:

@@ -16,6 +16,7 @@ from parsimony.cli import (
     commands_tasks,
     commands_value,
     contamination,
+    images,
     nightly,
     published,
     refresh,
@@ -231,6 +232,7 @@ app.add_typer(contamination.app, name="contamination")
 app.add_typer(auditing.app, name="audit")
 app.add_typer(refresh.app, name="refresh")
 app.add_typer(nightly.app, name="nightly")
+app.add_typer(images.app, name="images")
 
 
 @app.command()

@@ -20,7 +20,7 @@ import docker
 import pytest
 
 from cluster.sandboxes import container_config, labels, shell
-from cluster.sandboxes.docker import DockerEngine, DockerSandbox, _digest
+from cluster.sandboxes.docker import DockerEngine, DockerSandbox, digest_of
 from parsimony.errors import Evicted, ImagePullFailed, PermanentError, SandboxUnavailable
 from parsimony.execution import MIB, Ending, ExecutionRequest
 from tests.cluster.sandboxes.conftest import RUN, Bench, opened, until
@@ -285,7 +285,7 @@ def test_limits_that_cannot_be_are_permanent(bench: Bench) -> None:
     ],
 )
 def test_which_digest_counts(reference: str, digests: list[str] | None, expected: str) -> None:
-    assert _digest(reference, {"Id": "sha256:id", "RepoDigests": digests}) == expected
+    assert digest_of(reference, {"Id": "sha256:id", "RepoDigests": digests}) == expected
 
 
 def test_the_engine_keeps_none_of_the_output(bench: Bench, client: Any) -> None:
