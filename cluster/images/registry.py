@@ -32,6 +32,10 @@ _MANIFESTS: Final = (
 _CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
 
 
+class Refused(PermanentError):
+    """The registry has no such image, or does not let this user see it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """What a reference means in its registry.
@@ -79,19 +83,6 @@ class RegistryClient:
                 chosen, _, _ = self._get(reference, str(entry["digest"]))
                 return Manifest(digest, platform, _layers(reference, chosen))
         raise PermanentError(f"{reference} is not made for {platform}; name an image that is")
-
-    def pause(self, reference: str) -> float | None:
-        """Seconds for which the registry of an image asks to be left alone; None = it does not ask, or does not answer.
-
-        An engine whose pull was refused does not pass on for how long.
-        """
-        try:
-            self.manifest(reference, "")
-        except ImagePullFailed as error:
-            return error.retry_after or None
-        except ParsimonyError:
-            return None
-        return None
 
     def close(self) -> None:
         """Let go of every connection."""
@@ -176,12 +167,12 @@ def registry_fault(reference: str, host: str, response: requests.Response) -> Pa
     """The error that a registry's answer stands for."""
     status = response.status_code
     if status in {401, 403}:
-        return PermanentError(
+        return Refused(
             f"{host} does not let this user see {reference} ({status}); `docker login {host}`, and check the name:"
             " registries answer the same for what is not there"
         )
     if status == 404:
-        return PermanentError(f"{host} has no image {reference}; check its name and tag, or push it")
+        return Refused(f"{host} has no image {reference}; check its name and tag, or push it")
     if status == 429 or status >= 500:
         wait = retry_after(response.headers.get("Retry-After"))
         what = "asks to slow down" if status == 429 else f"is in trouble ({status})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final
@@ -67,6 +68,9 @@ class Store:
             self._api: Any = docker.APIClient(**options, version="auto", timeout=CALL_TIMEOUT_S, max_pool_size=66)
             info = self._api.info()
         self.platform = f"{info['OSType']}/{_architecture(info['Architecture'])}"
+        self.engine_id = str(info["ID"])
+        local = str(options.get("base_url", "unix://")).startswith(("unix://", "http+unix://"))
+        self._root = info["DockerRootDir"] if local else None
 
     def find(self, reference: str) -> Stored | None:
         """The image that a reference means here; None = it is not here."""
@@ -92,6 +96,13 @@ class Store:
         """Ids of images that a container is made from, running or not."""
         with _asking("listing containers"):
             return frozenset(row["ImageID"] for row in self._api.containers(all=True))
+
+    def free_bytes(self) -> int | None:
+        """Free bytes where the engine keeps images; None = it is on another machine, or may not be looked at."""
+        try:
+            return shutil.disk_usage(self._root).free if self._root is not None else None
+        except OSError:
+            return None
 
     def pull(self, reference: str, told: Callable[[int], None] | None = None) -> None:
         """Bring an image here, with the credentials of this user's Docker configuration.

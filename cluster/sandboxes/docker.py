@@ -22,6 +22,7 @@ import requests
 import urllib3
 from docker.utils import kwargs_from_env
 
+from cluster.imageuse import ImageUse
 from cluster.sandboxes.containers import ContainerSandbox
 from cluster.sandboxes.engine import Found, Image, ImageMissing, NameTaken, PathMissing, Stream, fault, pull_fault
 from cluster.sandboxes.workers import HELPERS, REMOVERS
@@ -56,6 +57,7 @@ class DockerEngine:
             info = self._api.info()
         local = str(options.get("base_url", "unix://")).startswith(("unix://", "http+unix://"))
         self._disk = Path(info["DockerRootDir"]) if local else None
+        self._use = ImageUse(str(info["ID"]))
         self.processors = float(info.get("NCPU") or 1)
         self.disk_quota = _has_quota(info, self._disk)
         self.tells_peak_memory = info.get("CgroupVersion") != "2" or _kernel(info) >= FIRST_KERNEL_WITH_PEAK
@@ -78,6 +80,7 @@ class DockerEngine:
                 for step in self._api.pull(reference, stream=True, decode=True):
                     if "error" in step:
                         raise pull_fault(reference, str(step["error"]))
+                self._use.brought(self._api.inspect_image(reference)["Id"], reference, "pulled")
             except docker.errors.APIError as error:
                 raise pull_fault(reference, _said(error)) from error
 
@@ -92,13 +95,15 @@ class DockerEngine:
         """See `Engine`."""
         with _asking(f"creating {name}"):
             try:
-                return str(self._api.create_container_from_config(dict(config), name)["Id"])
+                made = str(self._api.create_container_from_config(dict(config), name)["Id"])
             except docker.errors.NotFound:
                 raise ImageMissing(str(config["Image"])) from None
             except docker.errors.APIError as error:
                 if error.status_code == 409:
                     raise NameTaken(name) from None
                 raise
+        self._use.used(str(config["Image"]))
+        return made
 
     def put(self, container: str, archive: bytes) -> None:
         """See `Engine`."""

@@ -85,3 +85,69 @@ def verify(
 
     chosen = Choice(source, lock, registries, tuple(task or ()), image)
     raise typer.Exit(work.verify(chosen, grade=grade, folder=work_dir, workers=workers or 2, as_json=json))
+
+
+@app.command()
+def prefetch(
+    source: Input,
+    *,
+    lock: Lock = None,
+    registries: RegistriesFile = None,
+    parallel: Annotated[
+        int | None, typer.Option("--parallel", min=1, max=64, help="Pulls at once; default: the file's, else 3.")
+    ] = None,
+    task: OnlyTasks = None,
+    image: Image = None,
+    json: Json = False,
+) -> None:
+    """Pull what a sweep or task rows need and is not here, with patience where a registry asks for it.
+
+    Exit status 1 when an image could not be brought here."""
+    from parsimony.cli import images_fetching as work
+    from parsimony.cli.images_pinning import Choice
+
+    chosen = Choice(source, lock, registries, tuple(task or ()), image)
+    raise typer.Exit(work.prefetch(chosen, parallel, as_json=json))
+
+
+@app.command()
+def gc(
+    *,
+    budget: Annotated[
+        str | None, typer.Option("--budget", metavar="SIZE", help="What our images may take, such as 50g.")
+    ] = None,
+    free: Annotated[
+        str | None, typer.Option("--free", metavar="SIZE", help="What has to be free on the engine's disk.")
+    ] = None,
+    spare: Annotated[
+        str, typer.Option("--spare", metavar="TIME", help="What was used in the last so long stays.")
+    ] = "1h",
+    remove: Annotated[bool, typer.Option("--remove", help="Remove what is listed; else it is only listed.")] = False,
+    json: Json = False,
+) -> None:
+    """List, or remove, the least recently used images until a disk budget holds.
+
+    Only images that this user's parsimony pulled or built, never one that a container is made from. Exit status 1 when
+    the budget does not hold and --remove was not given, or nothing more may go."""
+    from parsimony.cli import images_fetching as work
+
+    raise typer.Exit(work.gc(budget, free, spare, remove=remove, as_json=json))
+
+
+@app.command()
+def plan(
+    source: Input,
+    *,
+    lock: Lock = None,
+    registries: RegistriesFile = None,
+    nodes: Annotated[int, typer.Option("--nodes", min=1, help="Machines that grade.")] = 1,
+    task: OnlyTasks = None,
+    image: Image = None,
+    json: Json = False,
+) -> None:
+    """Pulls and bytes per node and disk, before anything is pulled. Sizes are the lock's, else the engine's."""
+    from parsimony.cli import images_planning as work
+    from parsimony.cli.images_pinning import Choice
+
+    chosen = Choice(source, lock, registries, tuple(task or ()), image)
+    raise typer.Exit(work.plan(chosen, nodes, as_json=json))

@@ -171,3 +171,39 @@ def test_what_an_input_needs(tmp_path: Path) -> None:
 )
 def test_pulls_of_a_run(images: int, nodes: int, expected: tuple[int, int]) -> None:
     assert pulls(images, nodes) == expected
+
+
+@pytest.mark.docker
+def test_a_plan_of_pulls_and_bytes(
+    engine: Any,
+    registry: FakeRegistry,
+    own_name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    shared = layer_of("shared", b"x" * 50_000)
+    names = {tag: f"{registry.host}/{own_name}:{tag}" for tag in ("1", "2", "3")}
+    for tag in names:
+        registry.image(f"{own_name}:{tag}", shared, layer_of("own", tag.encode() * int(tag)))
+    tasks = rows(tmp_path / "tasks.jsonl", a=names["1"], b=names["2"], c=names["3"], d=names["3"])
+    status, found = parsimony(monkeypatch, capsys, "plan", tasks)
+    assert (status, found["images"], found["tasks"], found["without_size"]) == (cli.DONE, 3, 4, 3)
+    assert found["sent_bytes_per_node"]["most"] is None
+    parsimony(monkeypatch, capsys, "pin", tasks)
+    lock = read_lock(tmp_path / "images.lock.json").lock
+    status, found = parsimony(monkeypatch, capsys, "plan", tasks)
+    assert found["pulls"] == {"least": 3, "most": 3}
+    assert found["sent_bytes_per_node"] == {
+        "fair_share": sum(lock.layers.values()),
+        "most": sum(lock.layers.values()),
+        "packed": True,
+    }
+    status, found = parsimony(monkeypatch, capsys, "plan", tasks, "--nodes", "3")
+    assert (found["pulls"], found["pulls_per_node"]) == ({"least": 3, "most": 3}, {"fair_share": 1, "most": 3})
+    largest = max(sum(lock.layers[layer] for layer in image.layers) for image in lock.images.values())
+    assert found["sent_bytes_per_node"]["fair_share"] == largest
+    engine.pull(f"{registry.host}/{own_name}@{lock.images[names['1']].digest}")
+    status, found = parsimony(monkeypatch, capsys, "plan", tasks)
+    assert (found["here"], found["pulls"]["least"]) == (1, 2)

@@ -68,14 +68,6 @@ def test_refusals(
     assert getattr(error.value, "retry_after", None) == pause
 
 
-def test_how_long_a_registry_wants_to_be_left_alone(registry: FakeRegistry, client: RegistryClient) -> None:
-    registry.image("a:1", layer_of("x", b"1"))
-    assert client.pause(f"{registry.host}/a:1") is None
-    registry.trouble["/v2/a/manifests/1"] = [(429, {"Retry-After": "33"})]
-    assert client.pause(f"{registry.host}/a:1") == 33.0
-    assert client.pause(f"{registry.host}/nowhere:1") is None
-
-
 def test_a_registry_that_is_away_is_worth_another_try(client: RegistryClient) -> None:
     with pytest.raises(ImagePullFailed, match="does not answer"):
         client.manifest("127.0.0.1:1/a:1", PLATFORM)
