@@ -13,6 +13,7 @@ from cluster.forecast.draws import Courses, draw, makespans, sources
 from cluster.forecast.here import Here
 from cluster.forecast.history import History
 from cluster.forecast.model import LEVEL, Estimate, Forecast, Images, Jobs, Producing
+from cluster.images.needs import fair_share, pulls, sent_bytes
 from cluster.plan import Inputs, Plan, Work
 from cluster.sweep import Sweep
 from parsimony.cost_ledger import ComputePrice, Kind, PriceTable
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NO_HISTORY: Final = "no execution is recorded; name past runs with --against"
-_EXTRA_PULLS: Final = 1.2
-"""Pulls over max(images, nodes) that the scheduler keeps under (benchmarks/scheduling_simulator.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,36 +191,42 @@ def _images(pending: Sequence[Work], here: Here, capacity: Capacity) -> Images:
     sizes: Mapping[str, int] = here.sizes or {}
     absent = [image for image in wanted if image not in sizes]
     unknown = len(absent)
+    least, most = (float(n) for n in pulls(len(wanted), capacity.nodes))
     if here.sizes is None:
-        pulls = Estimate(low=0.0, high=float(_most_pulls(wanted, capacity)), why=f"no engine was asked: {here.problem}")
-        return Images(len(wanted), None, pulls, pulls, Estimate(why="sizes are not known here"), unknown)
+        any_pulls = Estimate(low=0.0, high=most, why=f"no engine was asked: {here.problem}")
+        return Images(len(wanted), None, any_pulls, any_pulls, _sent(here, wanted, capacity), unknown)
     if capacity.nodes == 1:
         count = float(len(absent))
-        pulls = Estimate(count, count, count, count)
-        bytes_ = (
-            Estimate(why="the engine does not tell the size of what is not here") if absent else Estimate(0, 0, 0, 0)
-        )
-        return Images(len(wanted), len(sizes), pulls, pulls, bytes_, unknown)
-    least, most = float(max(len(wanted), capacity.nodes)), float(_most_pulls(wanted, capacity))
-    pulls = Estimate(least, least, most, float(len(wanted) * capacity.nodes))
+        certain = Estimate(count, count, count, count)
+        return Images(len(wanted), len(sizes), certain, certain, _sent(here, absent, capacity), unknown)
+    every = Estimate(least, least, most, float(len(wanted) * capacity.nodes))
     per_node = Estimate(least / capacity.nodes, least / capacity.nodes, float(len(wanted)), float(len(wanted)))
-    mean = sum(sizes.values()) / len(sizes) if sizes else None
-    if mean is None:
-        return Images(len(wanted), 0, pulls, per_node, Estimate(why="no image is here to tell its size"), unknown)
+    if here.lock is not None or not sizes:
+        return Images(len(wanted), len(sizes), every, per_node, _sent(here, wanted, capacity), unknown)
+    mean = sum(sizes.values()) / len(sizes)
     why = f"by the mean of the {len(sizes)} images that are here" if unknown else ""
     share = least / capacity.nodes
     return Images(
         len(wanted),
         len(sizes),
-        pulls,
+        every,
         per_node,
         Estimate(share * mean, min(sizes.values()), float(sum(sizes.values())) if not unknown else None, why=why),
         unknown,
     )
 
 
-def _most_pulls(wanted: Sequence[str], capacity: Capacity) -> int:
-    return min(len(wanted) * capacity.nodes, int(_EXTRA_PULLS * max(len(wanted), capacity.nodes)))
+def _sent(here: Here, absent: Sequence[str], capacity: Capacity) -> Estimate:
+    """Bytes that a registry sends to a node, by the sweep's lock."""
+    if not absent:
+        return Estimate(0.0, 0.0, 0.0, 0.0)
+    every = sent_bytes(here.lock, absent)
+    if every is None:
+        return Estimate(why="the engine does not tell the size of what is not here; pin the images (docs/images.md)")
+    if capacity.nodes == 1:
+        return Estimate(float(every), float(every), float(every), float(every))
+    fair = fair_share(here.lock, absent, capacity.nodes)
+    return Estimate(None if fair is None else float(fair), high=float(every), at_most=float(every))
 
 
 def _results(history: History, pending: int) -> Estimate:

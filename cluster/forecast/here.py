@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from cluster.agent import SandboxSpec
+from cluster.imagelock import ImageLock
+from cluster.images.needs import pulled_lock
 from cluster.plan import Environment
 from cluster.sandboxchoice import sandbox_options
 from cluster.sweep import Sweep
@@ -25,14 +27,16 @@ class Here:
         environments: image -> its digest here, or a stand-in where it is not here.
         sizes: image -> bytes, of those that are here. None = no engine was asked.
         problem: why there is no engine.
+        lock: of the sweep, by the names under which its images are pulled; None = it has none.
     """
 
     environments: Mapping[str | None, Environment]
     sizes: Mapping[str, int] | None = None
     problem: str = ""
+    lock: ImageLock | None = None
 
 
-def look(sweep: Sweep, images: Iterable[str | None], trees: Mapping[str | None, bool]) -> Here:
+def look(sweep: Sweep, images: Collection[str | None], trees: Mapping[str | None, bool]) -> Here:
     """Ask what is here. Nothing is pulled, nothing started.
 
     Args:
@@ -56,7 +60,8 @@ def look(sweep: Sweep, images: Iterable[str | None], trees: Mapping[str | None, 
         found[image] = Environment(digest or image.partition("@")[2] or f"{UNKNOWN}{image}")
     if engine is not None:
         engine.close()
-    return Here(found, sizes if engine is not None else None, problem)
+    lock = pulled_lock(sweep.images_lock, sweep.registries, images) if sweep.images_lock is not None else None
+    return Here(found, sizes if engine is not None else None, problem, lock)
 
 
 def _of_the_machine(sweep: Sweep, trees: Mapping[str | None, bool]) -> Mapping[str | None, Environment]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from cluster.imagelock import ImageLock, Locked, bytes_of, read_lock
+from cluster.imagelock import ImageLock, Locked, bytes_of, make_lock, make_pins, read_lock
 from cluster.imagenames import Registries, read_registries
 from cluster.sweep import Sweep, read_sweep
 from parsimony.errors import InputError
@@ -121,3 +121,32 @@ def weigh(lock: ImageLock | None, references: Collection[str]) -> Bytes:
         return Bytes(pulled, held, shared=True)
     sizes = [lock.images[name].size for name in references]
     return Bytes(pulled, sum(n for n in sizes if n is not None) if None not in sizes else None, shared=False)
+
+
+def sent_bytes(lock: ImageLock | None, references: Collection[str]) -> int | None:
+    """Bytes that a registry sends for a set of images, layers once: as the lock has them packed, else at most, as they
+    are unpacked. None = not known."""
+    weighed = weigh(lock, references)
+    return weighed.disk if weighed.pulled is None else weighed.pulled
+
+
+def fair_share(lock: ImageLock | None, references: Collection[str], nodes: int) -> int | None:
+    """The most that a node is sent which pulls no more images than its share; None = not known."""
+    each = [sent_bytes(lock, [name]) for name in references]
+    every, (least, _) = sent_bytes(lock, references), pulls(len(references), nodes)
+    if every is None:
+        return None
+    share = sorted((size for size in each if size is not None), reverse=True)[: -(-least // nodes)]
+    return min(sum(share), every)
+
+
+def pulled_lock(path: Path, registries: Path | None, pulled: Collection[str | None]) -> ImageLock:
+    """A lock by the names under which images are pulled.
+
+    Args:
+        pulled: those names.
+    """
+    locked = read_lock(path)
+    pins = make_pins(locked.lock.images, locked, read_registries(registries))
+    images = {pins.references[name]: one for name, one in locked.lock.images.items()}
+    return make_lock({name: one for name, one in images.items() if name in pulled}, locked.lock.layers)

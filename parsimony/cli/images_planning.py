@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cluster.imagelock import ImageLock, LockedImage, make_lock, make_pins
-from cluster.images.needs import Need, pulls, weigh
+from cluster.images.needs import Need, fair_share, pulls, sent_bytes, weigh
 from cluster.images.store import Store
 from parsimony.cli import DONE, PARTIAL, screen
 from parsimony.cli.images_pinning import Choice, base_url, opened_store
@@ -58,10 +58,7 @@ def _weigh(need: Need, lock: ImageLock | None, here: list[str] | None, nodes: in
     names = list(need.images)
     absent = [name for name in names if here is None or name not in here] if nodes == 1 else names
     least, most = pulls(len(absent), nodes)
-    every, all_sent = weigh(lock, names), _sent(lock, absent)
-    share = -(-least // nodes)
-    each = [_sent(lock, [name]) for name in absent]
-    fair = sum(sorted((n for n in each if n is not None), reverse=True)[:share]) if None not in each else None
+    every, share = weigh(lock, names), -(-least // nodes)
     return {
         "images": len(names),
         "here": None if here is None else len(here),
@@ -69,19 +66,13 @@ def _weigh(need: Need, lock: ImageLock | None, here: list[str] | None, nodes: in
         "pulls": {"least": least, "most": most},
         "pulls_per_node": {"fair_share": share, "most": len(absent)},
         "sent_bytes_per_node": {
-            "fair_share": None if fair is None or all_sent is None else min(fair, all_sent),
-            "most": all_sent,
+            "fair_share": fair_share(lock, absent, nodes),
+            "most": sent_bytes(lock, absent),
             "packed": weigh(lock, absent).pulled is not None,
         },
         "disk_bytes_per_node": {"most": every.disk, "layers_counted_once": every.shared},
         "without_size": sum(lock is None or name not in lock.images for name in names),
     }
-
-
-def _sent(lock: ImageLock | None, names: list[str]) -> int | None:
-    """Bytes that a registry sends: as the lock has layers packed, else at most as they are unpacked."""
-    weighed = weigh(lock, names)
-    return weighed.disk if weighed.pulled is None else weighed.pulled
 
 
 def _print(found: dict[str, Any], nodes: int, *, locked: bool) -> None:

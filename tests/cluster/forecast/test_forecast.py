@@ -16,6 +16,7 @@ import pytest
 from cluster.forecast import Capacity, Estimate, Forecast, Here, forecast, forecast_error, read_history
 from cluster.forecast.draws import draw, makespans
 from cluster.forecast.stored import complete_forecast, forecast_of_summary, write_forecast
+from cluster.imagelock import LockedImage, make_lock
 from cluster.ledger import Ledger, LedgerReader
 from cluster.plan import Environment, Plan, load, make_plan
 from cluster.sweep import Sweep
@@ -224,3 +225,24 @@ def test_no_history_where_there_is_no_ledger(tmp_path: Path) -> None:
 def test_an_estimate_without_interval_says_nothing() -> None:
     assert Estimate(3.0).holds(3.0) is None
     assert Estimate(3.0, 2.0, 4.0).holds(None) is None
+
+
+def test_a_lock_tells_the_bytes_of_images_that_are_not_here(bench: Bench) -> None:
+    base, *own = ("sha256:" + f"{n:064x}" for n in range(5))
+    images = {
+        f"img:{n}": LockedImage(
+            digest=layer, source="registry", platform="linux/amd64", size=900, packed=True, layers=(base, layer)
+        )
+        for n, layer in enumerate(own)
+    }
+    lock = make_lock(images, {base: 100, **{layer: 10 * n for n, layer in enumerate(own)}})
+    one = bench.forecast(here=Here({}, {"img:0": 900}, lock=lock)).images
+    assert (one.pulls.expected, one.bytes_per_node.expected) == (3, 100 + 10 + 20 + 30)
+    two = bench.forecast(here=Here({}, {}, lock=lock), capacity=Capacity(2, 2)).images
+    assert (two.bytes_per_node.expected, two.bytes_per_node.at_most) == (160, 160), (
+        "two of them: 130 + 120, at most all"
+    )
+    four = bench.forecast(here=Here({}, {}, lock=lock), capacity=Capacity(4, 2)).images
+    assert (four.bytes_per_node.expected, four.bytes_per_node.at_most) == (130, 160)
+    unasked = bench.forecast(here=Here({}, None, "a cluster", lock)).images
+    assert unasked.bytes_per_node.expected == 160
