@@ -81,6 +81,7 @@ async def _grade(session: Session, engine: Engine, inputs: Inputs, observer: Obs
             units=len(plan.units),
             executions=len(plan.work),
             pending=len(pending),
+            executed=session.before.count("execution"),
             environments={str(image): one.digest for image, one in found.items()},
         )
         observer.planned(plan, len(pending), len(inputs.rejected))
@@ -94,7 +95,7 @@ async def _grade(session: Session, engine: Engine, inputs: Inputs, observer: Obs
             session.complete_forecast(pending)
         if sweep.variants and ending is RunEnding.COMPLETED:
             resolved = session.resolved(plan, recorder)
-            ending, reason = await _grade_variants(session, engine, inputs, (resolved, found), observer)
+            ending, reason = await _grade_variants(session, engine, inputs, (resolved, found), before=recorder, observer=observer)
         # Before the engine is closed: it waits for the removal of the last sandboxes meanwhile.
         return Graded(session.write_results(plan, recorder, inputs), ending, reason)
 
@@ -127,12 +128,19 @@ async def _grade_variants(
     engine: Engine,
     inputs: Inputs,
     what: tuple[Sequence[Unit], Mapping[str | None, Environment]],
+    *,
+    before: Recorder,
     observer: Observer,
 ) -> tuple[RunEnding, str]:
-    """Grade what was resolved once more under the sweep's other conditions, and write what came of it."""
+    """Grade what was resolved once more under the sweep's other conditions, and write what came of it.
+
+    Args:
+        before: recorded what was resolved.
+    """
     trials, work = plan_variants(session.sweep, inputs, *what)
     judge = judge_of(session.sweep, inputs)
     recorder = session.recorder(Plan((), work), judge, observer)
+    recorder.charged = before.charged
     done = session.executed(work)
     pending = [key for key in work if key not in done]
     if pending:
@@ -161,9 +169,11 @@ async def execute(
 
     What an earlier driver of this run left behind is removed first.
     """
+    orphans = await engine.reap(session.run_id)
+    if orphans:
+        session.event("orphans.removed", count=len(orphans))
     if not pending:
         return RunEnding.COMPLETED, ""
-    await engine.reap(session.run_id)
     options = DriveOptions(
         policy=Policy(max_faults=session.sweep.policy.max_attempts),
         progress=observer.progress,
@@ -212,15 +222,10 @@ def judge_of(sweep: Sweep, inputs: Inputs) -> Judge:
 
 
 def score_stored(session: Session, recorder: Recorder, done: set[str]) -> None:
-    """Verdicts for units whose execution is there and whose verdict is not (a new unit, another reference)."""
-    unscored = {
-        key
-        for key in done
-        for unit in recorder.units.get(key, ())
-        if (unit.identity, recorder.score_key(unit)) not in recorder.scored
-    }
-    if unscored:
-        for key, execution in session.executions(unscored).items():
+    """Verdicts and costs of units whose execution is there and they are not (a new unit, another reference, a kill)."""
+    incomplete = {key for key in done for unit in recorder.units.get(key, ()) if not recorder.is_complete(unit)}
+    if incomplete:
+        for key, execution in session.executions(incomplete).items():
             recorder.score(key, execution)
 
 

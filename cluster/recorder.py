@@ -153,10 +153,24 @@ class Recorder:
         score_key = self.judge.key(work)
         verdict: Verdict | None = None
         for unit in self.units.get(key, ()):
-            if (unit.identity, score_key) in self.scored or unit.candidate is None:
+            if unit.candidate is None:
+                continue
+            if (unit.identity, score_key) in self.scored:
+                self._charge(unit, execution, time.time())
                 continue
             verdict = verdict or self.judge.verdict(work, execution, unit.candidate.patch_ref)
             self._record(unit, verdict, score_key, execution)
+
+    def is_complete(self, unit: Unit) -> bool:
+        """Whether the ledger has the verdict on a unit that an execution decides, and everything that it cost: a write
+        that a power cut, or a kill, stopped half way has some of the rows."""
+        told = unit.candidate is not None and unit.candidate.usage is not None and unit.repeat == 0
+        return (
+            (unit.identity, self.score_key(unit)) in self.scored
+            and ("compute_spent", unit.key) in self.charged
+            and ("compute_attributed", *unit.identity, unit.key) in self.charged
+            and (not told or ("llm", *unit.identity) in self.charged)
+        )
 
     def score_key(self, unit: Unit) -> str:
         """The key of the score that holds for a unit today."""
@@ -171,7 +185,9 @@ class Recorder:
             if unit.settled is None or unit.settled is Outcome.MISSING:
                 continue
             score_key = self.score_key(unit)
-            if (unit.identity, score_key) not in self.scored:
+            if (unit.identity, score_key) in self.scored:
+                self._charge(unit, None, time.time())
+            else:
                 self._record(unit, settled_verdict(unit), score_key, None)
 
     def _record(self, unit: Unit, verdict: Verdict, score_key: str, execution: Execution | None) -> None:

@@ -166,6 +166,7 @@ def compute_cost_row(unit: Unit, execution: Execution, *, spent: bool, recorded_
     if each had been graded alone."""
     return {
         **_cost_identity(unit, "compute_spent" if spent else "compute_attributed", recorded_at),
+        "execution_key": execution.execution_key,  # under another condition it is not the unit's
         "cpu_seconds": execution.usage.cpu_seconds,
         "wall_seconds": execution.usage.wall_seconds,
     }

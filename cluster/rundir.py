@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,6 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import psutil
+
+from cluster.ledger.disk import FULL, reported
 from parsimony.errors import InputError
 from parsimony.execution import CapturedOutput
 
@@ -98,6 +102,25 @@ class RunFolder:
         """Path of an execution's log, relative to the folder."""
         safe = "".join(c if c.isalnum() or c in "._-" else "_" for c in instance_id)[:80]
         return f"logs/{safe}/{key.removeprefix('sha256:')[:16]}-{attempt}.log"
+
+    @contextlib.contextmanager
+    def reported(self) -> Iterator[None]:
+        """OSErrors within about files of this folder become DiskFull or LedgerError; so does every full disk."""
+        try:
+            yield
+        except OSError as error:
+            named = str(error.filename or self.root)
+            if error.errno not in FULL and not Path(named).is_relative_to(self.root):
+                raise
+            with reported(Path(named)):
+                raise
+
+    def remove_drafts(self) -> None:
+        """Remove what killed writers left unfinished. For who holds the ledger's lock and has written nothing yet."""
+        for path in (*self.root.glob(".*.new"), *self.base.glob("*/.*.new")):
+            writer = path.suffixes[-2].removeprefix(".") if len(path.suffixes) > 1 else ""
+            if writer.isdigit() and (int(writer) == os.getpid() or not psutil.pid_exists(int(writer))):
+                path.unlink(missing_ok=True)
 
     def write_log(self, name: str, log: CapturedOutput) -> None:
         """Write an execution's output: head, a line on what was left out, tail."""

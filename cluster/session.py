@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Protocol, Self
 
 import structlog
@@ -95,7 +96,17 @@ class Session:
         except OSError as error:
             mend = "name a path where a folder can be made"
             raise InputError(f"can be no folder ({error.strerror})", mend=mend, file=str(root)) from None
-        ledger = Ledger.open(folder.ledger)
+        with folder.reported():
+            ledger = Ledger.open(folder.ledger)
+            try:
+                return cls._begun(sweep, folder, ledger)
+            except BaseException:
+                ledger.abandon()
+                raise
+
+    @classmethod
+    def _begun(cls, sweep: Sweep, folder: RunFolder, ledger: Ledger) -> Session:
+        folder.remove_drafts()
         reader = LedgerReader(folder.ledger)
         run_id = recorded_run_id(reader)
         session = cls(folder, sweep, ledger, run_id or secrets.token_hex(6), reader)
@@ -112,8 +123,15 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self.ledger.close()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.ledger.close()
+        finally:
+            if isinstance(error, OSError):
+                with self.folder.reported():
+                    raise error
 
     # ---- what the ledger knows already
 
@@ -249,6 +267,8 @@ class Session:
         lines = results.outcome_lines(
             plan.units, reader.rows("score"), score_key=recorder.score_key, missing=recorder.missing
         )
+        missing = sum(line["outcome"] == Outcome.MISSING.value for line in lines)
+        self.event("run.census", planned=len(lines), missing=missing)
         keys = {line["execution_key"] for line in lines if line["execution_key"]}
         identities = {results.identity(line) for line in lines}
         executed = list(reader.rows("execution", ["execution_key", "phases", "peak_memory_bytes"]))

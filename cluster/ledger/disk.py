@@ -12,10 +12,13 @@ import os
 from collections.abc import Iterator, Sequence
 from io import FileIO
 from pathlib import Path
+from typing import Final
 
 from parsimony.errors import DiskFull, LedgerError
 
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""Errors of a disk, or of a quota, that is full."""
+
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 _RETRY_AFTER_S = 30.0
 
@@ -26,7 +29,7 @@ def reported(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in FULL:
             raise DiskFull(f"no space left for {path}", retry_after=_RETRY_AFTER_S) from error
         raise LedgerError(f"{path}: {error.strerror or error}") from error
 

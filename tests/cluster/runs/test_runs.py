@@ -300,6 +300,19 @@ def test_resolved_candidates_are_graded_under_other_conditions(bench: Bench) -> 
     assert bench.requests == 0
 
 
+def test_what_other_conditions_cost_has_the_key_of_their_execution_and_usage_counts_once(bench: Bench) -> None:
+    bench.tasks({})
+    bench.predictions(("t-1", "x", 1, "fixed"), ("t-1", "y", 1, "wrong"), usage={"input_tokens": 7})
+    for _ in range(2):
+        bench.grade(variants=["hash-seed"])
+        reader = LedgerReader(bench.root / "out" / "ledger")
+        costs = [(row["kind"], row["execution_key"]) for row in reader.rows("cost")]
+        spent = sorted(key for kind, key in costs if kind == "compute_spent")
+        assert spent == sorted(row["execution_key"] for row in reader.rows("execution"))
+        assert len(spent) == 3
+        assert sum(kind == "llm" for kind, _ in costs) == 2
+
+
 def test_a_leaderboard_of_a_run_pools_the_seeds_of_an_arm(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     bench.grade()
     capsys.readouterr()
