@@ -95,7 +95,9 @@ async def _grade(session: Session, engine: Engine, inputs: Inputs, observer: Obs
             session.complete_forecast(pending)
         if sweep.variants and ending is RunEnding.COMPLETED:
             resolved = session.resolved(plan, recorder)
-            ending, reason = await _grade_variants(session, engine, inputs, (resolved, found), before=recorder, observer=observer)
+            ending, reason = await _grade_variants(
+                session, engine, inputs, (resolved, found), before=recorder, observer=observer
+            )
         # Before the engine is closed: it waits for the removal of the last sandboxes meanwhile.
         return Graded(session.write_results(plan, recorder, inputs), ending, reason)
 
