@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -126,6 +127,19 @@ class Store:
             except docker.errors.APIError as error:
                 raise pull_fault(reference, str(error.explanation or error)) from error
 
+    def push(self, reference: str) -> None:
+        """Give an image to its registry, with the credentials of this user's Docker configuration.
+
+        Raises:
+            PermanentError: the registry does not take it.
+        """
+        with _asking(f"pushing {reference}"):
+            for step in self._api.push(reference, stream=True, decode=True):
+                if "error" in step:
+                    raise PermanentError(
+                        f"{reference} cannot be pushed: {step['error']}; `docker login`, and check the name"
+                    )
+
     def tag(self, image: str, reference: str) -> None:
         """Give an image one more name."""
         repository, _, tag = reference.rpartition(":")
@@ -168,6 +182,7 @@ class Store:
                 rm=True, forcerm=True, decode=True, timeout=BUILD_TIMEOUT_S,
             ):  # fmt: skip
                 if "error" in step:
+                    self._clear(lines)
                     raise _build_fault(tag, str(step["error"]), lines)
                 lines += str(step.get("stream") or "").splitlines()
         built = self.find(tag)
@@ -175,9 +190,30 @@ class Store:
             raise PermanentError(f"{tag} was built and is not here; somebody removes images meanwhile")
         return built.id
 
+    def _clear(self, lines: list[str]) -> None:
+        """Remove what the steps of a failed build have made: images without a name, which nobody would find again. The
+        engine keeps those that another build rests on."""
+        for ident in reversed(_made(lines)):
+            if self.remove(ident):
+                break
+
     def close(self) -> None:
         """Let go of every connection."""
         self._api.close()
+
+
+def _made(lines: list[str]) -> list[str]:
+    """Ids of images that the steps of a build made, in their order, without those that were there before."""
+    arrows = [line.removeprefix(" ---> ").strip() for line in lines if line.startswith(" ---> ")]
+    found, known = [], True  # the first is the base
+    for word in arrows:
+        if word == "Using cache":
+            known = True
+        elif re.fullmatch(r"[0-9a-f]{12}", word):
+            if not known:
+                found.append(word)
+            known = False
+    return found
 
 
 def _build_fault(tag: str, error: str, lines: list[str]) -> ParsimonyError:

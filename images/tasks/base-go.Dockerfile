@@ -1,14 +1,30 @@
-# Base of task images in Go. Modules are downloaded while the task image is built (`go mod download`); graded code has no
-# network, and GOFLAGS=-mod=mod with GOPROXY=off in the task image makes a missing module an error at once.
-ARG BASE=golang:1.24-bookworm
+# Base of task images in Go. Modules are downloaded while the task image is built (`go mod download`);
+# graded code has no network, and GOPROXY=off in the task image makes a missing module an error at once.
+#
+# VERSION is the language's; REGISTRY is a mirror, with a slash at its end; BASE is any other image, by digest in
+# production; APT_MIRROR is where packages come from. It runs as root, because a witness of another user than the
+# tests needs that; sandboxes drop root's capabilities. Written by `scripts/write_task_bases.py`.
+ARG REGISTRY
+ARG VERSION=1.24
+ARG BASE=${REGISTRY}golang:${VERSION}-bookworm
 FROM ${BASE}
 ARG PACKAGES="bash ca-certificates gcc git libc6-dev patch python3"
-RUN apt-get update -qq \
- && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ${PACKAGES} >/dev/null \
- && rm -rf /var/lib/apt/lists/* /var/cache/debconf/* /var/log/* \
- && git config --system --add safe.directory '*' \
- && git config --system core.autocrlf false \
- && git config --system gc.auto 0
+ARG APT_MIRROR
+RUN lacking=; for name in ${PACKAGES}; do dpkg -s "$name" >/dev/null 2>&1 || lacking="$lacking $name"; done; \
+    if [ -n "$lacking" ]; then \
+      [ -z "${APT_MIRROR}" ] || sed -i -E "s#https?://[^/ ]+#${APT_MIRROR}#" \
+        $(find /etc/apt -name '*.list' -o -name '*.sources'); \
+      apt-get update -qq \
+      && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $lacking >/dev/null \
+      && rm -rf /var/lib/apt/lists/* /var/cache/debconf/* /var/log/* || exit 1; \
+    fi; \
+    git config --system --replace-all safe.directory '*' \
+    && git config --system core.autocrlf false \
+    && git config --system gc.auto 0
 # The toolchain is the image's: a go.mod that asks for another must not fetch one.
-ENV LANG=C.UTF-8 TZ=UTC GOTOOLCHAIN=local GOCACHE=/opt/go-build GOMODCACHE=/opt/go-mod
+ENV LANG=C.UTF-8 \
+    TZ=UTC \
+    GOTOOLCHAIN=local \
+    GOCACHE=/opt/go-build \
+    GOMODCACHE=/opt/go-mod
 WORKDIR /testbed

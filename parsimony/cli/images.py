@@ -36,6 +36,25 @@ RegistriesFile = Annotated[
 
 
 @app.command()
+def build(
+    spec: Annotated[Path, typer.Argument(metavar="ENVIRONMENT.yaml", help="See configs/environment.example.yaml.")],
+    *,
+    task: OnlyTasks = None,
+    lock: Annotated[
+        Path | None, typer.Option("--lock", metavar="FILE", help="Also pin what was built in this lock.")
+    ] = None,
+    push: Annotated[bool, typer.Option("--push", help="Give the images to the registry of their names.")] = False,
+    json: Json = False,
+) -> None:
+    """Build task images from an environment: shared layers for dependencies and history, a thin one for each task.
+
+    What is there by its content is not built again. Exit status 1 when an image could not be built."""
+    from parsimony.cli import images_building as work
+
+    raise typer.Exit(work.build(spec, tuple(task or ()), lock, push=push, as_json=json))
+
+
+@app.command()
 def pin(
     source: Input,
     *,

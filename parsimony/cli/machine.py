@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any, Final
 
 from rich.text import Text
 
@@ -41,8 +43,37 @@ def doctor(sandbox: str | None, tasks: Path | None, *, as_json: bool) -> int:
 
 def schema(name: str) -> int:
     """Print the JSON Schema of a file of ours."""
+    screen.print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **_SCHEMAS[name]()})
+    return DONE
+
+
+def _sweep() -> dict[str, Any]:
     from cluster.sweep import Sweep
 
-    assert name == "sweep"
-    screen.print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **Sweep.model_json_schema()})
-    return DONE
+    return Sweep.model_json_schema()
+
+
+def _environment() -> dict[str, Any]:
+    from cluster.images.spec import environment_schema
+
+    return environment_schema()
+
+
+def _images_lock() -> dict[str, Any]:
+    from cluster.imagelock import lock_schema
+
+    return lock_schema()
+
+
+def _registries() -> dict[str, Any]:
+    from cluster.imagenames import Registries
+
+    return Registries.model_json_schema()
+
+
+_SCHEMAS: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
+    "sweep": _sweep,
+    "environment": _environment,
+    "images-lock": _images_lock,
+    "registries": _registries,
+}

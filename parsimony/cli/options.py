@@ -36,6 +36,9 @@ class SchemaName(StrEnum):
     """What `parsimony schema` can describe."""
 
     sweep = "sweep"
+    environment = "environment"
+    images_lock = "images-lock"
+    registries = "registries"
 
 
 class MetricsMode(StrEnum):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from cluster.imagelock import ImageLock, LockedImage, bytes_of, make_lock, read_lock
 from cluster.plan import Environment, load, make_plan
 from cluster.sweep import Sweep, read_sweep
+from parsimony import cli
 from parsimony.errors import InputError
 
 ONE, TWO, THREE = ("sha256:" + c * 64 for c in "123")
@@ -140,3 +143,20 @@ def test_an_image_that_is_not_in_the_lock_stops_the_sweep(bench: Bench) -> None:
 def test_a_sandbox_without_images_has_nothing_to_pin(bench: Bench) -> None:
     inputs = load(bench.sweep("images_lock: nowhere.json\nsandbox: {kind: process}\n"))
     assert [task.image for task in inputs.tasks.values()] == ["img:1", "img:2"]
+
+
+@pytest.mark.parametrize("name", ["environment", "images-lock", "registries"])
+def test_schemas_are_printed(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    jsonschema = pytest.importorskip("jsonschema", reason="needs jsonschema")
+    monkeypatch.setattr(sys, "argv", ["parsimony", "schema", name])
+    with pytest.raises(SystemExit):
+        cli.main()
+    schema = json.loads(capsys.readouterr().out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["additionalProperties"] is False
+    if name == "images-lock":
+        made = lock(img_1=(ONE, "registry"))
+        jsonschema.validate(json.loads(made.text()), schema)
+    if name == "environment":
+        file = Path(__file__).resolve().parents[3] / "configs" / "environment.example.yaml"
+        jsonschema.validate(yaml.safe_load(file.read_text()), schema)

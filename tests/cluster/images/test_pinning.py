@@ -16,7 +16,7 @@ from cluster.images.history import layer_sizes
 from cluster.images.needs import pulls, read_need, weigh
 from cluster.images.pinning import Pinner
 from cluster.images.registry import RegistryClient
-from cluster.images.store import Store
+from cluster.images.store import Store, _made
 from cluster.images.verifying import State, look_at
 from parsimony import cli
 from parsimony.errors import InputError
@@ -106,6 +106,7 @@ def test_a_lock_against_what_is_there(
     assert states() == [State.REGISTRY, State.HERE, State.HERE, State.UNLOCKED]
     pinner.store.pull(f"{registry.host}/{own_name}@{locked.of(far).digest}")
     engine.remove_image(gone)
+    engine.remove_image(local)
     load(engine, local, b"another")
     registry.image(f"{own_name}:far", layer_of("x", b"moved"))
     assert states() == [State.HERE, State.OTHER, State.ABSENT, State.UNLOCKED], "a tag that moved changes no pin"
@@ -207,3 +208,9 @@ def test_a_plan_of_pulls_and_bytes(
     engine.pull(f"{registry.host}/{own_name}@{lock.images[names['1']].digest}")
     status, found = parsimony(monkeypatch, capsys, "plan", tasks)
     assert (found["here"], found["pulls"]["least"]) == (1, 2)
+
+
+def test_images_that_a_failed_build_made() -> None:
+    lines = ["Step 1/4 : FROM x", " ---> aaaaaaaaaaaa", "Step 2/4 : COPY", " ---> Using cache", " ---> bbbbbbbbbbbb",
+             "Step 3/4 : COPY", " ---> cccccccccccc", "Step 4/4 : RUN", " ---> Running in dddddddddddd"]  # fmt: skip
+    assert _made(lines) == ["cccccccccccc"]
