@@ -15,7 +15,7 @@ import requests
 import urllib3
 from docker.utils import kwargs_from_env
 
-from cluster.images.history import layer_sizes
+from cluster.images.history import MISSING, layer_sizes
 from cluster.sandboxes.docker import digest_of
 from cluster.sandboxes.engine import fault, pull_fault
 from parsimony.errors import ParsimonyError, PermanentError
@@ -70,6 +70,7 @@ class Store:
             info = self._api.info()
         self.platform = f"{info['OSType']}/{_architecture(info['Architecture'])}"
         self.engine_id = str(info["ID"])
+        self._counts: dict[str, int] = {}
         local = str(options.get("base_url", "unix://")).startswith(("unix://", "http+unix://"))
         self._root = info["DockerRootDir"] if local else None
 
@@ -91,7 +92,16 @@ class Store:
         """Bytes of each layer, unpacked; empty where the engine's history does not tell which is which."""
         with _asking("reading the history of an image"):
             rows = self._api.history(image.id)
-        return layer_sizes(image.layers, rows)
+        return layer_sizes(
+            image.layers, rows, {row["Id"]: self._count(row["Id"]) for row in rows if row["Id"] != MISSING}
+        )
+
+    def _count(self, ident: str) -> int:
+        """How many layers an image has; images never change, so each is asked for once."""
+        if ident not in self._counts:
+            found = self.find(ident)
+            self._counts[ident] = len(found.layers) if found is not None else -1
+        return self._counts[ident]
 
     def in_use(self) -> frozenset[str]:
         """Ids of images that a container is made from, running or not."""

@@ -41,6 +41,32 @@ def test_a_step_that_ran_and_added_nothing_may_be_a_layer() -> None:
     assert layer_sizes(["a", "b", "c", "d"], history) == {}, "what cannot be told is not told"
 
 
+def test_steps_whose_image_is_here_divide_the_question() -> None:
+    history = [
+        {"Id": "c", "Size": 9, "CreatedBy": "sh three"},
+        {"Id": "b", "Size": 0, "CreatedBy": "/bin/sh -c #(nop) WORKDIR /new"},
+        {"Id": "a", "Size": 0, "CreatedBy": "/bin/sh -c #(nop) WORKDIR /old"},
+        {"Id": "<missing>", "Size": 5, "CreatedBy": ""},
+    ]
+    assert layer_sizes(["x", "y", "z"], history, {"a": 1, "b": 2, "c": 3}) == {"x": 5, "y": 0, "z": 9}
+    assert layer_sizes(["x", "y", "z"], history) == {}
+    assert layer_sizes(["x"], history, {"a": 7}) == {}
+
+
+@pytest.mark.docker
+def test_layers_of_a_real_image_add_up(engine: Any) -> None:
+    store = Store()
+    images = [image for image in store.every() if (found := store.find(image.id)) is not None and len(found.layers) > 3]
+    if not images:
+        pytest.skip("the engine has no image of more than three layers")
+    for image in images[:3]:
+        found = store.find(image.id)
+        assert found is not None
+        sizes = store.layer_sizes(found)
+        assert sum(sizes.values()) == found.size, found.references
+    store.close()
+
+
 @pytest.fixture
 def pinner(engine: Any, registry: FakeRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pinner:
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
