@@ -455,3 +455,33 @@ def test_an_image_that_would_tell_too_much_is_not_made(
     assert "holds objects that" in texts["store"]
     assert "leaves files that git does not ignore: ?? left" in texts["leave"]
     assert SEAL.count("exit 1") == 3
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("language", "version", "image", "script"),
+    [
+        ("python", "3.9", "python:3.9-slim-bookworm", "python --version | cut -d. -f2"),
+        ("node", "20", "node:20-bookworm-slim", "node --version | tr -d v | cut -d. -f1; python3 -c ''"),
+    ],
+)
+def test_bases_of_other_versions_and_languages(
+    language: Any, version: str, image: str, script: str, engine: Any, own_name: str
+) -> None:
+    if not engine.images(name=image):
+        pytest.skip(f"the engine does not have {image}")
+    store = Store()
+    for tag, arguments in (
+        ("first", {"VERSION": version}),
+        ("second", {"BASE": f"{own_name}:first", "APT_MIRROR": "http://x"}),
+    ):
+        context = Context()
+        context.add("Dockerfile", base_dockerfile(language).encode())
+        store.build(context.finish(), f"{own_name}:{tag}", arguments=arguments, labels={})
+        context.close()
+    # The second, on the first, has nothing to install, so that the mirror that is not there was not asked.
+    store.close()
+    told = inside(f"{own_name}:second", f"{script}; pwd; for tool in git patch cc; do $tool --version >&2; done")
+    assert told.split() == [version.rpartition(".")[2], "/testbed"]

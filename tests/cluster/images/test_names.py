@@ -60,3 +60,8 @@ def test_certificates_stand_beside_the_file(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("x")
     assert read_registries(file).choice("r.example.com").ca == tmp_path / "ca.pem"
     assert read_registries(None) == Registries()
+
+
+def test_the_example_is_of_the_schema() -> None:
+    found = read_registries(Path(__file__).resolve().parents[3] / "configs" / "registries.example.yaml")
+    assert found.mirrored("python:3.11") == "mirror.example.com/hub/library/python:3.11"
