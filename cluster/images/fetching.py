@@ -9,7 +9,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Protocol
@@ -80,18 +80,26 @@ class Pace:
 
     Attributes:
         per_minute: pulls begun per minute; None = any.
+        stopped: set when nobody waits for pulls any more.
     """
 
     per_minute: float | None
     clock: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], object] | None = None
+    stopped: threading.Event = field(default_factory=threading.Event)
     _next: float = 0.0
     _closed: dict[str, float] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def wait(self, host: str) -> None:
-        """Wait for the turn of a pull from `host`."""
+        """Wait for the turn of a pull from `host`.
+
+        Raises:
+            CancelledError: nobody waits for it any more.
+        """
         while True:
+            if self.stopped.is_set():
+                raise CancelledError
             with self._guard:
                 now = self.clock()
                 begin = max(self._next if self.per_minute is not None else now, self._closed.get(host, now))
@@ -99,7 +107,7 @@ class Pace:
                     if self.per_minute is not None:
                         self._next = now + 60.0 / self.per_minute
                     return
-            self.sleep(begin - now)
+            (self.sleep or self.stopped.wait)(begin - now)
 
     def close(self, host: str, seconds: float) -> None:
         """Leave a registry alone for a while."""
@@ -137,6 +145,7 @@ class Fetcher:
                 for future in as_completed(futures):
                     yield future.result()
             finally:
+                self.pace.stopped.set()
                 for future in futures:
                     future.cancel()
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
+import shutil
 import subprocess
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
@@ -59,9 +61,18 @@ class Project:
         return git(self.root, "rev-parse", "HEAD")
 
 
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Made once: a dozen calls of git take longer than a test."""
+    return Project(tmp_path_factory.mktemp("template"))
+
+
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
+def project(template: Project, tmp_path: Path) -> Project:
+    made = copy.copy(template)
+    made.root = tmp_path / "project"
+    shutil.copytree(template.root, made.root)
+    return made
 
 
 @pytest.fixture

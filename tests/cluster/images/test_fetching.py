@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,18 @@ def test_where_waiting_does_not_help(fault: ParsimonyError, asked: ParsimonyErro
     found = bench.fetch(NAME)[NAME]
     assert (found.state, found.tries) == (State.FAILED, 1)
     assert said in found.text
+
+
+def test_who_stops_listening_does_not_wait_for_a_registry_that_is_closed() -> None:
+    bench = Bench(SLOW, asked=ImagePullFailed("slow", retry_after=1e6), parallel=2)
+    bench.fetcher.pace = Pace(None)
+    bench.here.add("r.example.com/b:1")
+    found = bench.fetcher.fetch(["r.example.com/b:1", NAME])
+    assert next(found).state is State.HERE
+    while not bench.began:
+        time.sleep(0.001)
+    found.close()  # type: ignore[attr-defined]
+    assert len(bench.began) == 1
 
 
 def test_an_id_cannot_be_pulled() -> None:
