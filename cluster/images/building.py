@@ -124,9 +124,10 @@ class Builder:
             self.brought(base.id, spec.base, "pulled")
         text = dockerfiles.environment(spec, files=bool(files))
         data = {f"environment/{name}": path.read_bytes() for name, path in files}
-        contents = {name: digest_bytes(content) for name, content in data.items()}
+        runs = frozenset(f"environment/{name}" for name, path in files if os.access(path, os.X_OK))
+        contents = {name: [digest_bytes(content), name in runs] for name, content in data.items()}
         key = digest_json({"rules": RULES, "base": base.id, "text": text, "files": contents})
-        return self._stage("environment", key, text, data, {ENVIRONMENT: spec.name}), key
+        return self._stage("environment", key, text, data, {ENVIRONMENT: spec.name}, executable=runs), key
 
     def _past(self, parent: str, key: str, shared: str | None) -> tuple[str, str]:
         """The second stage."""
@@ -187,6 +188,7 @@ class Builder:
         marks: Mapping[str, str],
         *,
         folders: tuple[str, ...] = (),
+        executable: frozenset[str] = frozenset(),
     ) -> str:
         """The name of a stage's image, which is built where it is not here."""
         name = self._name(stage, key)
@@ -201,7 +203,7 @@ class Builder:
             for folder in folders:
                 context.folder(folder)
             for path, data in sorted(files.items()):
-                context.add(path, data, executable=path.endswith(".sh"))
+                context.add(path, data, executable=path in executable)
             ident = self.store.build(
                 context.finish(), name, arguments=self._arguments(), labels={labels.MANAGED_BY: labels.OURS, **marks}
             )

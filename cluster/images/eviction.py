@@ -47,7 +47,10 @@ def choose(images: Iterable[Held], others: Collection[str], *, budget: int | Non
         images: ours. others: layers of images that are not ours: they stay whatever happens.
         budget: bytes that ours may take; None = any. free: bytes that are to be freed at least.
     """
-    ours = sorted(images, key=lambda image: (image.used, image.id))
+    found = list(images)
+    uses, spared = resting(found)
+    # Of images that were used at one time, those go first that rest on others.
+    ours = sorted(found, key=lambda image: (uses[image.id], -len(image.layers), image.id))
     sizes = {layer: size for image in ours for layer, size in image.layers.items() if layer not in others}
     holders = Counter(layer for image in ours for layer in image.layers if layer in sizes)
     held = sum(sizes.values())
@@ -58,7 +61,7 @@ def choose(images: Iterable[Held], others: Collection[str], *, budget: int | Non
     for image in ours:
         if freed >= wanted:
             break
-        if image.spared:
+        if spared[image.id]:
             continue
         gone = [layer for layer in image.layers if layer in sizes and holders[layer] == 1]
         holders.subtract(layer for layer in image.layers if layer in sizes)
@@ -66,3 +69,21 @@ def choose(images: Iterable[Held], others: Collection[str], *, budget: int | Non
         freed += frees[image.id]
         evict.append(image)
     return Eviction(tuple(evict), held, freed, max(0, wanted - freed), frees)
+
+
+def resting(images: Collection[Held]) -> tuple[dict[str, float], dict[str, str]]:
+    """When each image was used, and why it must stay, counting what rests on it: to remove an image below one that
+    stays frees nothing, and the next build would have to make it again.
+
+    Returns:
+        Id -> epoch seconds, and id -> why; empty where it may go.
+    """
+    layers = {image.id: image.layers.keys() for image in images}
+    uses: dict[str, float] = {}
+    spared: dict[str, str] = {}
+    for image in images:
+        above = [other for other in images if layers[image.id] <= layers[other.id]]
+        uses[image.id] = max(other.used for other in above)
+        stays = any(other.spared for other in above)
+        spared[image.id] = image.spared or ("an image that stays rests on it" if stays else "")
+    return uses, spared

@@ -116,9 +116,14 @@ class Repository:
         with tempfile.TemporaryDirectory(prefix="clone-", dir=self._path.parent) as folder:
             fresh = Path(folder) / "clone"
             command = ["git", "clone", "--quiet", "--mirror", "--", url, str(fresh)]
-            done = subprocess.run(
-                command, capture_output=True, check=False, env=self._environment(), timeout=CLONE_TIMEOUT_S
-            )
+            try:
+                done = subprocess.run(
+                    command, capture_output=True, check=False, env=self._environment(), timeout=CLONE_TIMEOUT_S
+                )
+            except subprocess.TimeoutExpired:
+                raise TemporaryError(
+                    f"{url} is not cloned after {CLONE_TIMEOUT_S:.0f} s; clone it, and name it as `path`"
+                ) from None
             if done.returncode:
                 said = done.stderr.decode("utf-8", "replace").strip().splitlines()
                 raise TemporaryError(f"{url} cannot be cloned: {said[-1] if said else 'git says nothing'}")

@@ -229,6 +229,7 @@ class Notes:
         self.images: dict[str, Stored] = {"python:3.11-slim-bookworm": Stored("sha256:base")}
         self.built: list[tuple[str, str, dict[str, bytes], dict[str, str], dict[str, str]]] = []
         self.broken = ""
+        self.executable: list[set[str]] = []
 
     def find(self, reference: str) -> Stored | None:
         return self.images.get(reference)
@@ -242,6 +243,8 @@ class Notes:
     def build(self, context: BinaryIO, tag: str, *, arguments: Mapping[str, str], labels: Mapping[str, str]) -> str:
         with tarfile.open(fileobj=context) as archive:
             files = {m.name: archive.extractfile(m).read() for m in archive if m.isfile()}  # type: ignore[union-attr]
+            if "environment" in tag:
+                self.executable.append({m.name for m in archive if m.isfile() and m.mode & 0o100})
         text = files.pop("Dockerfile").decode()
         if self.broken and self.broken in labels.values():
             raise PermanentError("a step failed")
@@ -320,6 +323,14 @@ def test_arguments_reach_the_builder_and_no_stage(build: Callable[..., Any], pro
     assert all(arguments == {"SOME_INDEX": "https://x"} for _, _, _, arguments, _ in store.built)
     assert "ARG SOME_INDEX" in store.built[0][1]
     assert not any("https://x" in text for _, text, *_ in store.built)
+
+
+def test_files_that_can_be_run_stay_so(build: Callable[..., Any], project: Project) -> None:
+    store, path = Notes(), write(project)
+    build(store, path)
+    (project.root.parent / "locks" / "a.txt").chmod(0o755)
+    build(store, path)
+    assert store.executable == [set(), {"environment/locks/a.txt"}]
 
 
 def test_a_context_is_the_same_bytes_every_time() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.images.collecting import collect
-from cluster.images.eviction import Held, choose
+from cluster.images.eviction import Held, choose, resting
 from cluster.images.store import Store
 from cluster.imageuse import ImageUse, state_folder
 from cluster.sandboxes.docker import DockerEngine
@@ -49,6 +49,16 @@ def test_what_is_spared_stays_and_the_rest_is_said() -> None:
     assert ([x.id for x in found.evict], found.freed, found.short) == (["b"], 7, 5)
 
 
+def test_what_others_rest_on_goes_after_them_and_stays_with_them() -> None:
+    stage = held("stage", 1, base=100)
+    old, new = held("old", 2, base=100, a=10), held("new", 9, base=100, b=7)
+    assert [x.id for x in choose([stage, old, new], (), budget=107).evict] == ["old"]
+    assert [x.id for x in choose([stage, old, new], (), budget=0).evict] == ["old", "new", "stage"]
+    used = held("new", 9, "a container", base=100, b=7)
+    assert [x.id for x in choose([stage, old, used], (), budget=0).evict] == ["old"]
+    assert resting([stage, used])[1]["stage"] == "an image that stays rests on it"
+
+
 @given(
     images=st.lists(
         st.tuples(st.integers(0, 9), st.booleans(), st.sets(st.integers(0, 6), min_size=1)), min_size=1, max_size=8
@@ -65,14 +75,15 @@ def test_the_books_balance(images: list[tuple[int, bool, set[int]]], others: set
     gone = {image.id for image in found.evict}
     left = {k: v for image in ours if image.id not in gone for k, v in image.layers.items() if int(k) not in others}
     assert sum(left.values()) == found.held_bytes - found.freed
-    assert not any(image.spared for image in found.evict)
-    assert found.short == 0 or all(image.spared for image in ours if image.id not in gone)
+    uses, spared = resting(ours)
+    assert not any(spared[image.id] for image in found.evict)
+    assert found.short == 0 or all(spared[image.id] for image in ours if image.id not in gone)
     assert found.short > 0 or sum(left.values()) <= budget
     if found.evict:
         before = found.freed - found.frees[found.evict[-1].id]
         assert found.held_bytes - before > budget, "the last one had to go as well"
-        unspared = [image.used for image in ours if not image.spared and image.id not in gone]
-        assert all(image.used <= min(unspared, default=99) for image in found.evict)
+        unspared = [uses[image.id] for image in ours if not spared[image.id] and image.id not in gone]
+        assert all(uses[image.id] <= min(unspared, default=99) for image in found.evict)
 
 
 def test_the_record_of_use(tmp_path: Path) -> None:
@@ -159,6 +170,8 @@ def test_a_real_engine(
     engine.tag(idents["renamed"], f"{own_name}-mine", "1")
     made = grading.create(f"{own_name}-c", {"Image": idents["used"], "Cmd": ["/x"]})
     try:
+        entry = use.entries()[idents["used"]]
+        assert entry.used > entry.since, "that a container was made from it is written down"
         found = collect(store, use, budget=0, free=0, spare_s=0, remove=False, now=9e9)
         assert {image.spared for image in found.held} == {
             "",
