@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+import structlog
+
 from cluster.agent import SandboxSpec
 from cluster.budget import check_budget
 from cluster.costrows import check_prices
@@ -25,6 +27,9 @@ from cluster.sandboxchoice import sandbox_options
 from cluster.session import Observer, Session, environments, environments_of_last_plan, load_report_early
 from cluster.sweep import Sweep
 from cluster.variants import plan_variants, variant_lines
+from parsimony.errors import PermanentError, TemporaryError
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +174,9 @@ async def execute(
 ) -> tuple[RunEnding, str]:
     """Have the `pending` keys of the recorder's work executed and recorded.
 
-    What an earlier driver of this run left behind is removed first.
+    What an earlier driver of this run left behind is removed first, and what agents left that were lost, last.
     """
-    orphans = await engine.reap(session.run_id)
-    if orphans:
-        session.event("orphans.removed", count=len(orphans))
+    await _remove_orphans(session, engine)
     if not pending:
         return RunEnding.COMPLETED, ""
     options = DriveOptions(
@@ -189,7 +192,18 @@ async def execute(
         recorder,
         options,
     )
+    if recorder.lost:
+        try:
+            await _remove_orphans(session, engine)
+        except (TemporaryError, PermanentError) as error:  # the next command, or `parsimony reap`, tries again
+            log.warning("orphans.unknown", problem=str(error))
     return result.ending, result.reason
+
+
+async def _remove_orphans(session: Session, engine: Engine) -> None:
+    orphans = await engine.reap(session.run_id)
+    if orphans:
+        session.event("orphans.removed", count=len(orphans))
 
 
 def regrade_run(sweep: Sweep, root: Path, observer: Observer) -> Graded:

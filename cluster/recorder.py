@@ -12,7 +12,7 @@ from typing import Any, Final
 import structlog
 
 from cluster.basefiles import BaseFiles
-from cluster.dispatch import Job
+from cluster.dispatch import Ending, Job
 from cluster.ledger import Ledger
 from cluster.plan import Unit, Work
 from cluster.rows import compute_cost_row, execution_row, llm_cost_row, score_row
@@ -81,6 +81,7 @@ class Recorder:
         scored: (identity, score key) of the units that have their verdict already.
         before: attempts per job that earlier drivers ended.
         attempts: attempts per job so far, those of earlier drivers included.
+        lost: attempts of which nobody knows what became of their sandbox, since their agent was lost.
         missing: reasons by key of the jobs that ended without an execution in this run.
         on_verdict: told of each verdict, for progress.
         on_cost: told of each cost row that is new, and of the execution that it is for, for budgets.
@@ -95,6 +96,7 @@ class Recorder:
     charged: set[tuple[object, ...]] = field(default_factory=set)
     before: Mapping[str, int] = field(default_factory=dict)
     attempts: dict[str, int] = field(default_factory=dict)
+    lost: int = 0
     missing: dict[str, tuple[str, ...]] = field(default_factory=dict)
     on_verdict: Callable[[Unit, Verdict], None] = lambda unit, verdict: None
     on_cost: Callable[[Mapping[str, Any], Execution | None], None] = lambda row, execution: None
@@ -112,6 +114,7 @@ class Recorder:
         """A row per attempt, whatever became of it: evidence of earlier attempts is never lost."""
         started_at, agent = self._started.pop((job.key, attempt), (time.time(), ""))
         self.attempts[job.key] = self.attempts.get(job.key, 0) + 1
+        self.lost += ending == Ending.LOST
         self.ledger.append(
             "attempt",
             {

@@ -20,7 +20,7 @@ from cluster import recorder
 from cluster.agent import AgentSpec
 from cluster.calibration import Calibration, calibrate_tasks
 from cluster.dispatch import RunEnding
-from cluster.engines import Engine
+from cluster.engines import Engine, ReplyLost
 from cluster.engines.local import LocalEngine
 from cluster.grading import Graded, grade_sweep, regrade_run
 from cluster.ledger import Ledger, LedgerReader
@@ -311,6 +311,34 @@ def test_what_other_conditions_cost_has_the_key_of_their_execution_and_usage_cou
         assert spent == sorted(row["execution_key"] for row in reader.rows("execution"))
         assert len(spent) == 3
         assert sum(kind == "llm" for kind, _ in costs) == 2
+
+
+def test_what_a_lost_agent_left_is_gone_at_the_end(bench: Bench) -> None:
+    """The attempt is made again, and the sandbox of the one that was lost has no driver any more but this."""
+    sandbox = FakeSandbox(passes)
+
+    class Factory:
+        async def open(self, slots: int) -> FakeSandbox:
+            return sandbox
+
+    class Losing(LocalEngine):
+        def _ended(self, job_key: str, attempt: int, task: Any) -> None:
+            if sandbox.abandoned or attempt > 1:
+                super()._ended(job_key, attempt, task)
+                return
+            sandbox.abandoned["left"] = dict(sandbox.requests[-1].labels)
+            del self._running[job_key, attempt]
+            self._post(ReplyLost(job_key, attempt, "the node is gone"))
+
+    bench.predictions(("t-1", "x", 1, "fixed"))
+    graded = grade_sweep(
+        bench.sweep(), bench.root / "out", Watcher(), engine=lambda _: Losing(AgentSpec(Factory(), read, 2))
+    )
+    assert graded.ending is RunEnding.COMPLETED
+    reader = LedgerReader(bench.root / "out" / "ledger")
+    assert [row["ending"] for row in reader.rows("attempt", ["ending"])] == ["lost", "done"]
+    assert sandbox.abandoned == {}
+    assert [row["name"] for row in reader.rows("event")].count("orphans.removed") == 1
 
 
 def test_a_leaderboard_of_a_run_pools_the_seeds_of_an_arm(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
