@@ -165,18 +165,18 @@ def read_lock(path: Path) -> Locked:
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", mend="check the path", file=str(path)) from None
     except ValueError as error:
-        mend = "take it from version control, or write it again with `parsimony images pin`"
+        mend = "take it from version control, or remove it and write it again with `parsimony images pin`"
         raise InputError(f"is not JSON ({error})", mend=mend, file=str(path)) from None
     version = data.get("schema") if isinstance(data, dict) else None
     if version != SCHEMA:
-        mend = f"this version reads schema {SCHEMA}; write it again with `parsimony images pin`"
+        mend = f"this version reads schema {SCHEMA}; remove it and write it again with `parsimony images pin`"
         raise InputError(f"is {version!r}", mend=mend, file=str(path), field="schema")
     try:
         return Locked(ImageLock.model_validate(data), path)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in fault["loc"])
-        mend = "write it with `parsimony images pin`, not by hand"
+        mend = "remove it and write it again with `parsimony images pin`"
         raise InputError(fault["msg"], mend=mend, file=str(path), field=field) from None
 
 

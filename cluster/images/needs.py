@@ -74,6 +74,9 @@ def read_need(path: Path, only: Sequence[str] = (), image: str | None = None) ->
     defaults |= {"image": image} if image else {}
     file = read_tasks(sweep.tasks.file if sweep is not None else path, defaults=defaults, formats=FORMATS)
     wanted = set(only) or set(sweep.tasks.only or () if sweep is not None else ())
+    unknown = sorted(set(only) - {task.instance_id for task in file.tasks})
+    if unknown:
+        raise InputError(f"there is no task {unknown[0]!r}", mend=f"it holds {len(file.tasks)} tasks", file=str(path))
     images: dict[str, tuple[str, ...]] = {}
     for task in file.tasks:
         if task.image is not None and (not wanted or task.instance_id in wanted):

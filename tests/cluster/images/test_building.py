@@ -363,6 +363,10 @@ def test_every_base_image_can_be_chosen_and_none_is_the_latest(path: Path) -> No
     assert re.search(r":[\w.${}-]+$", arguments["BASE"]), "a tag"
     assert ":latest" not in path.read_text()
     assert not any(line.startswith("ADD ") and "://" in line for line in lines), "nothing is fetched without a lock"
+    users = [line.split()[1] for line in lines if line.startswith("USER ")]
+    # Task images are root's, who can be two users at once; sandboxes take the rest from it.
+    assert (users == []) is (path.parent.name == "tasks")
+    assert not {"root", "0", "0:0"} & set(users[-1:])
     used = set(re.findall(r"\$\{(\w+)\}", "\n".join(lines)))
     declared = arguments.keys() | set(re.findall(r"^ARG (\w+)", "\n".join(lines), re.MULTILINE))
     assert used <= declared

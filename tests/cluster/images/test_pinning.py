@@ -188,8 +188,11 @@ def test_what_an_input_needs(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not there"):
         need.lock(None)
     assert read_need(tasks).lock(None) is None
-    with pytest.raises(InputError, match="names no image"):
-        read_need(tasks, ["nobody"])
+    with pytest.raises(InputError, match="there is no task 'nobody'; it holds 3 tasks"):
+        read_need(tasks, ["a", "nobody"])
+    tasks.write_text(tasks.read_text().replace('"image"', '"other"'))
+    with pytest.raises(InputError, match="names no image; give rows an `image`"):
+        read_need(tasks)
 
 
 @pytest.mark.parametrize(
