@@ -30,6 +30,9 @@ from parsimony.execution import ExecutionRequest, Limits, SandboxResult
 STANDARD_PATH: Final = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 Isolation = Literal["auto", "namespaces", "process"]
 
+TRIAL: Final = "probe-"
+"""Names of the executions by which a sandbox finds out what works here begin so."""
+
 
 class ProcessSandbox:
     """`Sandbox` without images.
@@ -139,7 +142,8 @@ class ProcessSandbox:
     def _reap(self, run_id: str | None, dry_run: bool) -> list[str]:
         removed = []
         for place in self._places.found():
-            if not place.owner.alive and may_be_reaped(place.owner.labels, run_id, time.time()):
+            trial = place.owner.name.startswith(TRIAL)  # of a sandbox that was killed: no run will ever ask for it
+            if not place.owner.alive and (trial or may_be_reaped(place.owner.labels, run_id, time.time())):
                 if not dry_run:
                     place.end_marked()
                     place.remove()
@@ -149,7 +153,7 @@ class ProcessSandbox:
     async def _probe(self) -> str | None:
         """Why namespaces cannot be had; None when they can."""
         limits = Limits(timeout_s=20.0, overhead_s=0.0)
-        name = f"probe-{os.getpid()}-{time.monotonic_ns()}"
+        name = f"{TRIAL}{os.getpid()}-{time.monotonic_ns()}"
         command = ("/bin/sh", "-c", "exit 7")
         try:
             result = await self.run(ExecutionRequest(name, name, command, {}, limits))

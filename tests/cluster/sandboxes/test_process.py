@@ -202,6 +202,31 @@ asyncio.run(main())
         driver.wait()
 
 
+def test_what_a_sandbox_left_that_was_killed_on_trial_is_removed_by_any_other(tmp_path: Path) -> None:
+    """No run will ask for it: it was none's."""
+    code = f"""
+import os
+from pathlib import Path
+from cluster.sandboxes.places import Places
+from cluster.sandboxes.process import TRIAL
+from parsimony.execution import ExecutionRequest
+for name in (TRIAL + "1", "name"):
+    Places(Path({str(tmp_path / "p")!r})).make(ExecutionRequest("key", name, ("true",), {{}}))
+os.kill(os.getpid(), 9)
+"""
+    subprocess.run([sys.executable, "-c", code], check=False)
+
+    async def reaped() -> list[str]:
+        sandbox = await ProcessSandbox.open(slots=1, isolation="process", root=tmp_path / "p")
+        try:
+            return await sandbox.reap("some-run")
+        finally:
+            await sandbox.close()
+
+    assert asyncio.run(reaped()) == ["probe-1"]
+    assert [place.owner.name for place in Places(tmp_path / "p").found()] == ["name"]
+
+
 def test_a_tree_that_is_hard_to_remove(bench: Bench) -> None:
     """The fixture checks that nothing is left."""
     program = """
