@@ -191,7 +191,7 @@ def test_what_an_input_needs(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no task 'nobody'; it holds 3 tasks"):
         read_need(tasks, ["a", "nobody"])
     tasks.write_text(tasks.read_text().replace('"image"', '"other"'))
-    with pytest.raises(InputError, match="names no image; .* give rows an `image`"):
+    with pytest.raises(InputError, match=r"names no image; .* give rows an `image`"):
         read_need(tasks)
 
 
