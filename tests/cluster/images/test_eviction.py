@@ -157,16 +157,17 @@ def test_a_real_engine(
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
     monkeypatch.setenv("PARSIMONY_STATE", str(tmp_path / "state"))
     names = {}
-    for tag in ("old", "used", "renamed", "theirs", "new"):
+    for tag in ("old", "used", "renamed", "theirs", "new", "pinned"):
         registry.image(f"{own_name}:{tag}", layer_of("x", tag.encode() * 1000))
         names[tag] = f"{registry.host}/{own_name}:{tag}"
+    names["pinned"] = f"{registry.host}/{own_name}@{registry.tags[f'{own_name}:pinned']}"
     store, grading = Store(), DockerEngine(1)
     use = ImageUse(store.engine_id)
-    for tag in ("old", "used", "renamed", "new"):
+    for tag in ("old", "used", "renamed", "new", "pinned"):
         grading.pull(names[tag])  # as a sweep does
     store.pull(names["theirs"])  # as anybody does
     idents = {tag: store.find(name).id for tag, name in names.items()}  # type: ignore[union-attr]
-    assert set(use.entries()) == {idents[tag] for tag in ("old", "used", "renamed", "new")}
+    assert set(use.entries()) == {idents[tag] for tag in ("old", "used", "renamed", "new", "pinned")}
     engine.tag(idents["renamed"], f"{own_name}-mine", "1")
     made = grading.create(f"{own_name}-c", {"Image": idents["used"], "Cmd": ["/x"]})
     try:
@@ -178,7 +179,7 @@ def test_a_real_engine(
             "a container is made from it",
             "somebody gave it a name of their own",
         }
-        assert {image.id for image in found.eviction.evict} == {idents["old"], idents["new"]}
+        assert {image.id for image in found.eviction.evict} == {idents["old"], idents["new"], idents["pinned"]}
         assert found.removed == []
         assert store.find(names["old"]) is not None
 
@@ -186,11 +187,11 @@ def test_a_real_engine(
         assert (status, told["removed"], told["evict"]) == (cli.NO, [], []), "what was used in the last hour is spared"
         status, told = parsimony(monkeypatch, capsys, "gc", "--budget", "1", "--spare", "0", "--remove")
         assert status == cli.NO, "two are still too many"
-        assert sorted(told["removed"]) == sorted([names["old"], names["new"]])
+        assert sorted(told["removed"]) == sorted(names[tag] for tag in ("old", "new", "pinned"))
     finally:
         grading.remove(made)
     here = {tag: store.find(name) is not None for tag, name in names.items()}
-    assert here == {"old": False, "used": True, "renamed": True, "theirs": True, "new": False}
+    assert here == {"old": False, "used": True, "renamed": True, "theirs": True, "new": False, "pinned": False}
     assert set(use.entries()) == {idents["used"], idents["renamed"]}
     engine.remove_image(f"{own_name}-mine:1")
     status, told = parsimony(monkeypatch, capsys, "gc", "--budget", "1", "--spare", "0")
