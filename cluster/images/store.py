@@ -69,7 +69,7 @@ class Store:
             self._api: Any = docker.APIClient(**options, version="auto", timeout=CALL_TIMEOUT_S, max_pool_size=66)
             info = self._api.info()
         self.platform = f"{info['OSType']}/{_architecture(info['Architecture'])}"
-        self.engine_id = str(info["ID"])
+        self.engine_id = str(info.get("ID") or info.get("Name"))
         self._counts: dict[str, int] = {}
         local = str(options.get("base_url", "unix://")).startswith(("unix://", "http+unix://"))
         self._root = info["DockerRootDir"] if local else None

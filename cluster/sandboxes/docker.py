@@ -57,7 +57,7 @@ class DockerEngine:
             info = self._api.info()
         local = str(options.get("base_url", "unix://")).startswith(("unix://", "http+unix://"))
         self._disk = Path(info["DockerRootDir"]) if local else None
-        self._use = ImageUse(str(info["ID"]))
+        self._use = ImageUse(str(info.get("ID") or info.get("Name")))
         self.processors = float(info.get("NCPU") or 1)
         self.disk_quota = _has_quota(info, self._disk)
         self.tells_peak_memory = info.get("CgroupVersion") != "2" or _kernel(info) >= FIRST_KERNEL_WITH_PEAK
