@@ -33,7 +33,11 @@ Takes a dict of `root` and `config`.
 {{- end }}
 
 {{- define "parsimony.nights" -}}
-{{- .Values.nightly.config.nights | default "/data/nights" -}}
+{{- $nights := .Values.nightly.config.nights | default "/data/nights" -}}
+{{- if not (regexMatch "^/data/[A-Za-z0-9_][A-Za-z0-9_/-]*$" $nights) -}}
+{{- fail (printf "nightly.config.nights is %q: nights are kept on the data volume, so write a path below /data, of letters, digits, `-` and `_`" $nights) -}}
+{{- end -}}
+{{- $nights -}}
 {{- end }}
 
 {{/* Ends with the status of the run, also when its results could not be copied, unless the run was fine. */}}
@@ -47,6 +51,8 @@ parsimony upload {{ .folder }} {{ .root.Values.artifacts.url | trimSuffix "/" | 
 #!/bin/sh
 # Grade the sweep, or go on with it. Exit status of `parsimony run`: 0 done, 2 cannot run, 3 something is missing.
 set -u
+# A signal is for what runs: it ends in order, and this script after it.
+trap : TERM INT
 status=0
 parsimony run /etc/parsimony/sweep/sweep.yaml --out /data/runs/{{ .Values.sweep.name }} || status=$?
 {{- include "parsimony.upload" (dict "root" . "folder" (printf "/data/runs/%s" .Values.sweep.name) "below" (printf "runs/%s" .Values.sweep.name)) }}
@@ -57,6 +63,8 @@ exit "$status"
 #!/bin/sh
 # Grade the night of a date, or go on with it: `nightly.sh 2026-12-01`. Exit status of `parsimony nightly run`.
 set -u
+# A signal is for what runs: it ends in order, and this script after it.
+trap : TERM INT
 status=0
 parsimony nightly run /etc/parsimony/nightly/nightly.yaml --date "$1" || status=$?
 {{- include "parsimony.upload" (dict "root" . "folder" (include "parsimony.nights" .) "below" "nights") }}

@@ -90,7 +90,7 @@ imagePullSecrets:
 {{- define "parsimony.refuse" -}}
 {{- range $what, $text := dict "sweep.config" (toJson .Values.sweep.config) "nightly.sweep" (toJson .Values.nightly.sweep) "env" (toJson .Values.env) "volumes.extra" (toJson .Values.volumes.extra) -}}
 {{- if regexMatch "(/var)?/run/docker\\.sock|hostPath" $text -}}
-{{- fail (printf "%s: the Docker Engine of a node is not for pods: who has its socket is root on the node. Use `sandbox: {kind: kubernetes}`, or engineSidecar (docs/kubernetes.md)" $what) -}}
+{{- fail (printf "%s: the Docker Engine of a node is not for pods: who has its socket is root on the node. Use `sandbox: {kind: kubernetes}`, or engineSidecar (docs/kubernetes-sandbox.md)" $what) -}}
 {{- end -}}
 {{- end -}}
 {{- if and .Values.autoscaling.enabled (gt (int .Values.workers.minReplicas) (int .Values.workers.maxReplicas)) -}}
