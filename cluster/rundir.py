@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +11,6 @@ from typing import Any, Final
 
 import psutil
 
-from cluster.ledger.disk import FULL, reported
 from parsimony.errors import InputError
 from parsimony.execution import CapturedOutput
 
@@ -102,18 +100,6 @@ class RunFolder:
         """Path of an execution's log, relative to the folder."""
         safe = "".join(c if c.isalnum() or c in "._-" else "_" for c in instance_id)[:80]
         return f"logs/{safe}/{key.removeprefix('sha256:')[:16]}-{attempt}.log"
-
-    @contextlib.contextmanager
-    def reported(self) -> Iterator[None]:
-        """OSErrors within about files of this folder become DiskFull or LedgerError; so does every full disk."""
-        try:
-            yield
-        except OSError as error:
-            named = str(error.filename or self.root)
-            if error.errno not in FULL and not Path(named).is_relative_to(self.root):
-                raise
-            with reported(Path(named)):
-                raise
 
     def remove_drafts(self) -> None:
         """Remove what killed writers left unfinished. For who holds the ledger's lock and has written nothing yet."""
