@@ -9,7 +9,7 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -24,7 +24,7 @@ from cluster.costrows import cost_rows
 from cluster.dispatch import Job
 from cluster.forecast import complete_forecast, forecast_of_summary
 from cluster.ledger import Ledger, LedgerReader
-from cluster.ledger.disk import FULL, reported
+from cluster.ledger.disk import reported_below
 from cluster.measuring import wanted
 from cluster.plan import Environment, Inputs, Plan, Unit, Work
 from cluster.pricefile import read_prices
@@ -97,7 +97,7 @@ class Session:
         except OSError as error:
             mend = "name a path where a folder can be made"
             raise InputError(f"can be no folder ({error.strerror})", mend=mend, file=str(root)) from None
-        with _reported(root):
+        with reported_below(root):
             ledger = Ledger.open(folder.ledger)
             try:
                 return cls._begun(sweep, folder, ledger)
@@ -131,7 +131,7 @@ class Session:
             self.ledger.close()
         finally:
             if isinstance(error, OSError):
-                with _reported(self.folder.root):
+                with reported_below(self.folder.root):
                     raise error
 
     # ---- what the ledger knows already
@@ -330,19 +330,6 @@ def _write_report(
         log.warning("report.skipped", mend="install parsimony-grading[report], then `parsimony report DIR`")
         return
     write_report(folder.report, summary, lines, footprints)
-
-
-@contextlib.contextmanager
-def _reported(root: Path) -> Iterator[None]:
-    """OSErrors within about files of the folder `root` become DiskFull or LedgerError; so does every full disk."""
-    try:
-        yield
-    except OSError as error:
-        named = Path(str(error.filename or root))
-        if error.errno not in FULL and not named.is_relative_to(root):
-            raise
-        with reported(named):
-            raise
 
 
 def recorded_run_id(reader: LedgerReader) -> str | None:

@@ -35,6 +35,19 @@ def reported(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def reported_below(root: Path) -> Iterator[None]:
+    """OSErrors within become DiskFull or LedgerError where they are about files below `root`, and every full disk does."""
+    try:
+        yield
+    except OSError as error:
+        named = Path(str(error.filename or root))
+        if error.errno not in FULL and not named.is_relative_to(root):
+            raise
+        with reported(named):
+            raise
+
+
+@contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
     """OSErrors within become LedgerError, naming `path`; but FileNotFoundError, which a reader has an answer to."""
     try:
