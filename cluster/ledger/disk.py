@@ -36,7 +36,7 @@ def reported(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def reported_below(root: Path) -> Iterator[None]:
-    """OSErrors within become DiskFull or LedgerError where they are about files below `root`, and every full disk does."""
+    """OSErrors within become DiskFull or LedgerError if they are about files below `root`; every full disk does."""
     try:
         yield
     except OSError as error:
