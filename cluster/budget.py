@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any, Final
@@ -226,6 +226,15 @@ def wall_seconds(reader: LedgerReader) -> float:
         elif row["name"] == "run.ended" and begun:
             told[len(begun) - 1] = float(json.loads(row["data"])["wall_seconds"])
     ends = sorted(epoch(x["ended_at"]) for x in reader.rows("attempt", ["ended_at"]) if x["ended_at"] is not None)
+    return elapsed(begun, told, ends)
+
+
+def elapsed(begun: Sequence[float], told: Mapping[int, float], ends: Iterable[float]) -> float:
+    """Seconds of several commands together.
+
+    Args:
+        begun: when each began. told: number of a command -> its seconds. ends: of attempts, in order.
+    """
     total = 0.0
     for number, start in enumerate(begun):
         if number in told:

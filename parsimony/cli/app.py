@@ -31,6 +31,8 @@ from parsimony.cli.options import (
     ExportFormat,
     Image,
     Json,
+    MetricsAddress,
+    MetricsPort,
     OnlyTasks,
     RunDir,
     Sandbox,
@@ -77,12 +79,15 @@ def run(
     sweep: Annotated[Path, typer.Argument(metavar="SWEEP.yaml", help="The sweep file; see configs/demo.yaml.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where results go; an existing run is resumed.")],
     *,
+    metrics_port: MetricsPort = None,
+    metrics_address: MetricsAddress = "127.0.0.1",
     json: Json = False,
 ) -> None:
     """Grade a sweep: tasks × arms × seeds × repeats. The same command again resumes, or grades only what is new."""
     from parsimony.cli import grading
 
-    raise typer.Exit(grading.run_sweep(sweep, out, as_json=json))
+    place = None if metrics_port is None else (metrics_address, metrics_port)
+    raise typer.Exit(grading.run_sweep(sweep, out, metrics=place, as_json=json))
 
 
 @app.command()

@@ -57,9 +57,9 @@ class OneOff:
         return Sweep.model_validate(data).resolved(Path.cwd())
 
 
-def run_sweep(path: Path, out: Path, *, as_json: bool) -> int:
-    """Grade a sweep file."""
-    return _grade(read_sweep(path), out, as_json=as_json)
+def run_sweep(path: Path, out: Path, *, as_json: bool, metrics: tuple[str, int] | None = None) -> int:
+    """Grade a sweep file, and meanwhile serve metrics at an address and port."""
+    return _grade(read_sweep(path), out, as_json=as_json, metrics=metrics)
 
 
 def grade(one_off: OneOff, out: Path, *, as_json: bool) -> int:
@@ -67,10 +67,16 @@ def grade(one_off: OneOff, out: Path, *, as_json: bool) -> int:
     return _grade(one_off.sweep(out.resolve().name or "grade"), out, as_json=as_json)
 
 
-def _grade(sweep: Sweep, out: Path, *, as_json: bool) -> int:
+def _grade(sweep: Sweep, out: Path, *, as_json: bool, metrics: tuple[str, int] | None = None) -> int:
     configure_logs()
     with make_observer(as_json=as_json) as observer:
-        finished = grade_sweep(sweep, out, observer)
+        if metrics is None:
+            finished = grade_sweep(sweep, out, observer)
+        else:
+            from parsimony.cli.metrics import served_beside
+
+            with served_beside(out, observer, *metrics) as watched:
+                finished = grade_sweep(sweep, out, watched)
     return _tell(finished, RunFolder(out), as_json=as_json)
 
 

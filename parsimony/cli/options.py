@@ -58,6 +58,13 @@ class Ranking(StrEnum):
 
 RunDir = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run (what was given as --out).")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+MetricsPort = Annotated[
+    int | None,
+    typer.Option("--metrics-port", min=0, max=65535, help="Serve metrics of the run at this port; 0 takes a free one."),
+]
+MetricsAddress = Annotated[
+    str, typer.Option("--metrics-address", help="Whose requests are answered; 0.0.0.0 = every machine's.")
+]
 Tasks = Annotated[Path, typer.Option("--tasks", help="Task rows: JSON, JSONL or Parquet.")]
 OnlyTasks = Annotated[list[str] | None, typer.Option("--task", metavar="ID", help="Only this task; may be repeated.")]
 Sandbox = Annotated[SandboxKind, typer.Option("--sandbox", help="Where candidates run.")]
