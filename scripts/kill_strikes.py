@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import random
 import shlex
@@ -178,10 +179,13 @@ def kill_pod(episode: Episode) -> None:
     gets_through(episode)
 
 
+@functools.cache
 def cluster() -> Any:
     """The API of the cluster."""
+    import urllib3  # noqa: PLC0415 -- as below
     from kubernetes import client, config  # noqa: PLC0415 -- takes a second
 
+    urllib3.disable_warnings()  # test clusters have certificates of their own
     config.load_kube_config(os.environ["KUBECONFIG"])
     return client.CoreV1Api()
 
