@@ -49,7 +49,7 @@ def gate(
     raise typer.Exit(work.gate(tasks, tuple(task or ()), asked, found))
 
 
-@app.command()
+@app.command(short_help="Pass rates by month of the tasks, and after the cutoff.")
 def decay(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run (what was given as --out).")],
     *,

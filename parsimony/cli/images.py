@@ -35,7 +35,7 @@ RegistriesFile = Annotated[
 ]
 
 
-@app.command()
+@app.command(short_help="Build task images from an environment file, in shared layers.")
 def build(
     spec: Annotated[Path, typer.Argument(metavar="ENVIRONMENT.yaml", help="See configs/environment.example.yaml.")],
     *,
@@ -54,7 +54,7 @@ def build(
     raise typer.Exit(work.build(spec, tuple(task or ()), lock, push=push, as_json=json))
 
 
-@app.command()
+@app.command(short_help="Write down which content every image means.")
 def pin(
     source: Input,
     *,
@@ -79,7 +79,7 @@ def pin(
     raise typer.Exit(work.pin(chosen, where.value, platform, as_json=json))
 
 
-@app.command()
+@app.command(short_help="Check the lock, gold, base, and that no image tells the future.")
 def verify(
     source: Input,
     *,
@@ -106,7 +106,7 @@ def verify(
     raise typer.Exit(work.verify(chosen, grade=grade, folder=work_dir, workers=workers or 2, as_json=json))
 
 
-@app.command()
+@app.command(short_help="Pull what a sweep or task rows need and is not here.")
 def prefetch(
     source: Input,
     *,
@@ -129,7 +129,7 @@ def prefetch(
     raise typer.Exit(work.prefetch(chosen, parallel, as_json=json))
 
 
-@app.command()
+@app.command(short_help="List, or remove, the least recently used images.")
 def gc(
     *,
     budget: Annotated[
@@ -153,7 +153,7 @@ def gc(
     raise typer.Exit(work.gc(budget, free, spare, remove=remove, as_json=json))
 
 
-@app.command()
+@app.command(short_help="Pulls and bytes per node and disk, before anything is pulled.")
 def plan(
     source: Input,
     *,

@@ -19,7 +19,7 @@ Config = Annotated[Path, typer.Argument(metavar="CONFIG.yaml", help="The nightly
 Why = Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason; it is written down.")]
 
 
-@app.command()
+@app.command(short_help="Grade a night and compare it with the last accepted one.")
 def run(
     config: Config,
     *,
@@ -70,7 +70,7 @@ def status(config: Config, *, json: Json = False) -> None:
     raise typer.Exit(work.status(config, as_json=json))
 
 
-@app.command()
+@app.command(short_help="When the next night is due; a text for a scheduler.")
 def schedule(
     config: Config,
     *,

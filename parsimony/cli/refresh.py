@@ -39,7 +39,7 @@ Window = Annotated[
 ]
 
 
-@app.command()
+@app.command(short_help="Ask every source once, keep what is new, bring sets up to date.")
 def run(
     config: Config,
     *,
@@ -63,7 +63,7 @@ def run(
     raise typer.Exit(work.run(config, given, if_due=if_due, as_json=json))
 
 
-@app.command()
+@app.command(short_help="Tasks by month, what each refresh brought, when the next is due.")
 def status(
     config: Config,
     *,
@@ -80,7 +80,7 @@ def status(
     raise typer.Exit(work.status(config, Given(ledger, models), page, as_json=json))
 
 
-@app.command()
+@app.command(short_help="When the next refresh is due; a text for a scheduler.")
 def schedule(
     config: Config,
     *,

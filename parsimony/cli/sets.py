@@ -104,7 +104,7 @@ def retire(
     raise typer.Exit(sets_work.retire(ledger, name, task or [], reason, every=every, as_json=json))
 
 
-@app.command()
+@app.command(short_help="Make the tasks of a file the tasks of a set.")
 def rotate(
     name: Name,
     tasks: TaskRows,
@@ -184,7 +184,7 @@ def log(
     raise typer.Exit(sets_work.log(ledger, name, as_json=json))
 
 
-@app.command()
+@app.command(short_help="Check the whole ledger of sets, and print its digest.")
 def verify(
     *,
     expect: Annotated[

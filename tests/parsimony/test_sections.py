@@ -12,6 +12,7 @@ from parsimony.cli.app import app
 from parsimony.cli.sections import SECTIONS
 
 COMMANDS = tuple(get_command(app).commands)  # type: ignore[attr-defined]
+GROUPS = tuple(name for name, one in get_command(app).commands.items() if hasattr(one, "commands"))  # type: ignore[attr-defined]
 TEXTS = {name: text for texts in SECTIONS.values() for name, text in texts.items()}
 
 
@@ -26,6 +27,12 @@ def test_every_command_has_its_line(name: str) -> None:
     lines = [line for line in shown if line.startswith(f"  {name} ")]
     assert len(lines) == 1
     assert lines[0].endswith(TEXTS[name]), "the text wraps: make it shorter"
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_no_text_of_a_group_is_cut(name: str) -> None:
+    shown = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "80"}).output
+    assert [line for line in shown.splitlines() if line.endswith("...")][:1] in ([], [shown.splitlines()[0]])
 
 
 def test_a_command_without_a_section_is_shown_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
