@@ -36,6 +36,11 @@ class AgentState:
         return 1 if self.on_trial else self.slots + self.prefetch
 
     @property
+    def room(self) -> int:
+        """Free slots that may be used; 0 while the agent is not trusted."""
+        return 0 if self.quarantined or self.on_trial else max(0, self.slots - len(self.live))
+
+    @property
     def load(self) -> float:
         """Attempts per slot; 1 and more: its slots are taken and further attempts wait at the agent."""
         return len(self.live) / self.slots
@@ -83,6 +88,10 @@ class Agents:
         self._quarantined -= agent.quarantined
         return agent
 
+    def room(self, name: str) -> int:
+        """See `AgentState.room`."""
+        return self._agents[name].room
+
     def least_loaded(self) -> AgentState | None:
         """An agent that may get an attempt, the one with the smallest load; by name among equals."""
         name = self._open.first()
@@ -108,11 +117,11 @@ class Agents:
         self._offer(agent)
 
     def succeeded(self, name: str) -> bool:
-        """An attempt on the agent gave an execution: it works. Returns whether this ended a quarantine."""
+        """An attempt on the agent gave an execution: it works. Returns whether this ended a quarantine or a trial."""
         agent = self._agents[name]
-        freed, agent.quarantined = agent.quarantined, False
-        self._quarantined -= freed
-        agent.faults, agent.on_trial = 0, False
+        freed = agent.quarantined or agent.on_trial
+        self._quarantined -= agent.quarantined
+        agent.faults, agent.quarantined, agent.on_trial = 0, False, False
         self._offer(agent)
         return freed
 

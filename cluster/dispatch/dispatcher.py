@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from cluster.dispatch import events as on
 from cluster.dispatch import invariants
 from cluster.dispatch.agents import Agents, AgentState
@@ -37,7 +39,9 @@ class Dispatcher:
         self.policy = policy or Policy()
         self._jobs = Jobs()
         self._agents = Agents(self.policy)
-        self._waiting = WaitingJobs()
+        self._waiting = WaitingJobs(self._agents.room, self.policy.pulls, self.policy.prefetch_share)
+        self._parked: dict[str, AgentState] = {}  # agents that found nothing, which holds until something changes
+        self._parked_at = 0
         self._breaker = Breaker(self.policy)
         self._timers: PriorityMap[tuple[str, str]] = PriorityMap()
         self._limit: int | None = None
@@ -116,7 +120,7 @@ class Dispatcher:
                 self._add(jobs)
             case on.AgentJoined(agent, slots, images, prefetch):
                 self._agents.join(agent, slots, prefetch)
-                self._waiting.join(agent, images)
+                self._waiting.join(agent, images, slots)
             case on.AgentLost(agent, reason):
                 self._agent_lost(agent, reason)
             case on.DrainRequested() | on.BudgetExhausted():
@@ -136,6 +140,7 @@ class Dispatcher:
         self._jobs.add(jobs, self._now)
         self._expecting = False
         for job in jobs:
+            self._waiting.announce(job)
             self._waiting.put(job)
 
     # -- attempts that end ----------------------------------------------------------------------------------------
@@ -170,10 +175,12 @@ class Dispatcher:
 
     def _done(self, entry: Entry, agent: str) -> None:
         self._jobs.move(entry, JobState.DONE, self._now, agent=agent)
+        self._waiting.ended(entry.job)
         self._out.append(RecordTerminal(entry.job, entry.attempts, ()))
         self._breaker.succeeded()
         if self._agents.succeeded(agent):
             self._timers.discard((_AGENT, agent))
+            self._waiting.trust(agent)
 
     def _temporary(self, entry: Entry, agent: str, event: on.AttemptFinished) -> None:
         note = self._note_fault(entry, agent, event.fault, event.message)
@@ -199,6 +206,7 @@ class Dispatcher:
 
     def _missing(self, entry: Entry) -> None:
         self._jobs.move(entry, JobState.MISSING, self._now, note=entry.reasons[-1])
+        self._waiting.ended(entry.job)
         self._out.append(RecordTerminal(entry.job, None, entry.reasons))
 
     def _release(self, entry: Entry, agent: str) -> None:
@@ -215,6 +223,7 @@ class Dispatcher:
         if self._agents.failed(agent):
             until = self._now + self.policy.quarantine_seconds
             self._timers.set((_AGENT, agent), until)
+            self._waiting.distrust(agent)
             self._out.append(Quarantined(agent, until, reason))
 
     def _check_breaker(self) -> None:
@@ -227,6 +236,7 @@ class Dispatcher:
 
     def _agent_lost(self, name: str, reason: str) -> None:
         agent = self._agents.leave(name)
+        self._parked.pop(name, None)
         self._last_loss = f"{name}: {_summary(reason)}"
         self._waiting.leave(name)
         self._timers.discard((_AGENT, name))
@@ -256,19 +266,34 @@ class Dispatcher:
 
     def _assign(self) -> None:
         """Give waiting jobs to agents, the least loaded first, until one of the two runs out."""
-        set_aside: list[AgentState] = []
+        if self._waiting.changes != self._parked_at:
+            self._wake_parked(self._parked)
         while self._may_start():
-            agent = self._agents.least_loaded()
+            agent = self._agents.least_loaded() or self._parked_for_a_pull()
             if agent is None:
                 break
-            job = self._waiting.take(agent.name, alone=self._agents.usable == 1)
+            alone = self._agents.usable == 1
+            job = self._waiting.take(agent.name, alone=alone, idle=agent.load < 1)
             if job is None:
                 self._agents.set_aside(agent)
-                set_aside.append(agent)
+                self._parked[agent.name] = agent
+                self._parked_at = self._waiting.changes
             else:
                 self._start(job, agent)
-        for agent in set_aside:
-            self._agents.offer_again(agent)
+
+    def _parked_for_a_pull(self) -> AgentState | None:
+        """An agent that found nothing before and may now pull what the agents that hold it have no slot for."""
+        if not self._parked or not self._waiting.worth_a_pull():
+            return None
+        agent = min(self._parked.values(), key=lambda one: (-one.room, one.name))
+        if agent.room == 0:
+            return None
+        self._wake_parked([agent.name])
+        return agent
+
+    def _wake_parked(self, names: Iterable[str]) -> None:
+        for name in list(names):
+            self._agents.offer_again(self._parked.pop(name))
 
     def _may_start(self) -> bool:
         if self._drain is not None or self._paused or not self._waiting:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from parsimony.errors import InputError, ParsimonyError
 
 Order = tuple[float, int, str]
 """Where a job stands in line: smaller goes first, no two jobs are equal."""
+
+
+UNKNOWN_S: Final = 60.0
+"""Weight of a job of unknown length. Where none is known, only that they weigh the same matters."""
 
 
 class InvalidEvent(ParsimonyError):
@@ -41,6 +45,11 @@ class Job:
         seconds = inf if self.expected_seconds is None else self.expected_seconds
         return (-seconds, self.rank, self.key)
 
+    @property
+    def weight(self) -> float:
+        """Seconds that it counts for among others; a job of unknown length for `UNKNOWN_S`."""
+        return UNKNOWN_S if self.expected_seconds is None else self.expected_seconds
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -57,6 +66,10 @@ class Policy:
         quarantine_seconds: see `quarantine_after`.
         breaker_jobs: the run is halted when its first so many jobs all met infrastructure faults.
         agentless_seconds: the run is halted when it had work but no agent for so long.
+        pulls: images that others hold are pulled only while all pulls stay under so many per image or agent, whichever
+            are more.
+        prefetch_share: a job waits at an agent whose slots are taken only if it takes at most this share of what is
+            left to do per slot: what waits there, no other agent can take.
     """
 
     max_faults: int = 3
@@ -68,14 +81,23 @@ class Policy:
     quarantine_seconds: float = 60.0
     breaker_jobs: int = 6
     agentless_seconds: float = 300.0
+    pulls: float = 1.2
+    prefetch_share: float = 0.1
 
     def __post_init__(self) -> None:
         for name in ("max_faults", "max_losses", "quarantine_after", "breaker_jobs"):
             if getattr(self, name) < 1:
                 raise InputError("must be at least 1", mend="give a positive whole number", field=name)
-        for name in ("backoff_seconds", "backoff_limit_seconds", "jitter", "quarantine_seconds", "agentless_seconds"):
+        for name in _TIMES:
             if not 0 <= getattr(self, name) < inf:
                 raise InputError("must be a number of at least 0", mend="give a finite number", field=name)
+        if not self.prefetch_share >= 0:
+            raise InputError("must be at least 0", mend="give a share, for example 0.1", field="prefetch_share")
+        if not 1 <= self.pulls < inf:
+            raise InputError("must be at least 1", mend="every image is pulled once at least", field="pulls")
+
+
+_TIMES: Final = ("backoff_seconds", "backoff_limit_seconds", "jitter", "quarantine_seconds", "agentless_seconds")
 
 
 class JobState(StrEnum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
 K = TypeVar("K")
@@ -27,6 +28,9 @@ class PriorityMap(Generic[K]):
 
     def __contains__(self, key: K) -> bool:
         return key in self._priorities
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._priorities)
 
     def __getitem__(self, key: K) -> Any:
         return self._priorities[key]

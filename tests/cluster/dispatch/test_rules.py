@@ -141,15 +141,43 @@ def test_jobs_of_one_image_go_where_it_is_and_agents_spread_over_images() -> Non
     )
     assert starts(commands) == [("q0", 1, "has-q"), ("p0", 1, "none"), ("r0", 1, "other")]
     assert starts(dispatcher.handle(done("r0"), now=1)) == [("r1", 1, "other")]
-    assert starts(dispatcher.handle(done("r1"), now=2)) == [("p1", 1, "other")], "a slot idled beside work"
+    assert starts(dispatcher.handle(done("r1"), now=2)) == [], "a pull takes longer than the second that p1 waits"
     assert starts(dispatcher.handle(done("q0"), now=2)) == [("q1", 1, "has-q")]
+    assert starts(dispatcher.handle(done("p0"), now=3)) == [("p1", 1, "none")]
+
+
+def test_an_idle_agent_pulls_what_would_have_to_wait_long_for_those_that_hold_it() -> None:
+    dispatcher = Dispatcher(STEADY)
+    added = JobsAdded(tuple(Job(f"p{i}", "p", 600.0, rank=i) for i in range(3)))
+    commands = dispatcher.handle(added, AgentJoined("has-p", 1, frozenset("p")), AgentJoined("none", 1), now=0)
+    assert starts(commands) == [("p0", 1, "has-p"), ("p1", 1, "none")]
+
+
+def test_pulls_are_few_however_many_agents_are_idle() -> None:
+    """Ten images and ten agents: what all of them pull together stays within the policy."""
+    dispatcher = Dispatcher(STEADY)
+    joins = [AgentJoined(f"n{number}", 1) for number in range(10)]
+    added = JobsAdded(tuple(Job(f"{image}-{i}", f"image-{image}", 600.0) for image in range(10) for i in range(20)))
+    commands = dispatcher.handle(added, *joins, now=0)
+    pulled = {(agent, key.partition("-")[0]) for key, _, agent in starts(commands)}
+    now = 0
+    while running := [(key, agent) for key, _, agent in starts(commands)]:
+        now += 1
+        commands = dispatcher.handle(*(done(key) for key, _ in running), now=now)
+        pulled |= {(agent, key.partition("-")[0]) for key, _, agent in starts(commands)}
+    assert dispatcher.counts.done == 200
+    assert len(pulled) <= 12
 
 
 def test_slots_of_all_agents_fill_before_anything_is_prefetched() -> None:
+    """What waits at an agent no other can take, so that only small parts of what is left wait there."""
     dispatcher = Dispatcher(STEADY)
     dispatcher.handle(AgentJoined("m", 1, prefetch=1), AgentJoined("n", 2, prefetch=1), now=0)
-    commands = dispatcher.handle(jobs(*"abcdefg"), now=0)
+    commands = dispatcher.handle(jobs(*(f"job-{number}" for number in range(70))), now=0)
     assert [agent for _, _, agent in starts(commands)] == ["m", "n", "n", "m", "n"]
+    few = Dispatcher(STEADY)
+    few.handle(AgentJoined("m", 1, prefetch=1), AgentJoined("n", 2, prefetch=1), now=0)
+    assert [agent for _, _, agent in starts(few.handle(jobs(*"abcdefg"), now=0))] == ["m", "n", "n"]
 
 
 def test_the_limit_holds_over_all_agents_and_can_change() -> None:
