@@ -108,9 +108,9 @@ def test_a_missing_verdict_is_no_failure(folder: Path, cost: Command) -> None:
 def test_the_ledger_of_costs_only_grows(folder: Path, cost: Command, tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.jsonl"
     assert cost(folder, "--prices", PRICES, "--ledger", ledger) == cli.DONE
-    assert "2 entries added" in cost.out.replace("\n", " ")
+    assert "2 entries added" in " ".join(cost.out.split())
     assert cost(folder, "--prices", PRICES, "--ledger", ledger) == cli.DONE
-    assert "0 entries added" in cost.out.replace("\n", " ")
+    assert "0 entries added" in " ".join(cost.out.split())
     before = ledger.read_bytes()
     assert cost(folder, "--ledger", ledger) == cli.DONE
     assert ledger.read_bytes().startswith(before)
