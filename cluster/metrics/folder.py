@@ -42,7 +42,7 @@ def source_of(root: Path) -> Source:
     Raises:
         InputError: it is neither the folder of a run nor one of nights.
     """
-    if (root / NIGHTS).exists():
+    if (root / NIGHTS).exists() or (root.is_dir() and not any(root.iterdir())):  # an empty one: no night has been yet
         return Nights(root)
     try:
         RunFolder.existing(root)
@@ -164,6 +164,8 @@ class Nights:
         return {**self._ends, **(self._run.look() if self._run is not None else {})}
 
     def _read_book(self) -> None:
+        if not (self._root / NIGHTS).exists():
+            return
         try:
             size = (self._root / NIGHTS).stat().st_size
             if size == self._size:

@@ -47,6 +47,10 @@ parsimony upload {{ .folder }} {{ .root.Values.artifacts.url | trimSuffix "/" | 
 {{- end }}
 {{- end }}
 
+{{- define "parsimony.metricsOptions" -}}
+{{- if .Values.metrics.enabled }} --metrics-port {{ .Values.metrics.port }} --metrics-address 0.0.0.0{{ end -}}
+{{- end }}
+
 {{- define "parsimony.sweepScript" -}}
 #!/bin/sh
 # Grade the sweep, or go on with it. Exit status of `parsimony run`: 0 done, 2 cannot run, 3 something is missing.
@@ -54,7 +58,7 @@ set -u
 # A signal is for what runs: it ends in order, and this script after it.
 trap : TERM INT
 status=0
-parsimony run /etc/parsimony/sweep/sweep.yaml --out /data/runs/{{ .Values.sweep.name }} || status=$?
+parsimony run /etc/parsimony/sweep/sweep.yaml --out /data/runs/{{ .Values.sweep.name }}{{ include "parsimony.metricsOptions" . }} || status=$?
 {{- include "parsimony.upload" (dict "root" . "folder" (printf "/data/runs/%s" .Values.sweep.name) "below" (printf "runs/%s" .Values.sweep.name)) }}
 exit "$status"
 {{- end }}
@@ -66,6 +70,12 @@ set -u
 # A signal is for what runs: it ends in order, and this script after it.
 trap : TERM INT
 status=0
+{{- if and .Values.metrics.enabled (not .Values.metrics.nightsExporter.enabled) }}
+mkdir -p {{ include "parsimony.nights" . }}
+parsimony metrics {{ include "parsimony.nights" . }} --port {{ .Values.metrics.port }} --address 0.0.0.0 &
+metrics=$!
+trap 'kill "$metrics" 2>/dev/null' EXIT
+{{- end }}
 parsimony nightly run /etc/parsimony/nightly/nightly.yaml --date "$1" || status=$?
 {{- include "parsimony.upload" (dict "root" . "folder" (include "parsimony.nights" .) "below" "nights") }}
 exit "$status"

@@ -150,6 +150,8 @@ def test_a_ledger_that_cannot_be_read_leaves_the_numbers_where_they_were(tmp_pat
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
+    assert {name for name, _ in samples(source_of(tmp_path))} == {"parsimony_build_info"}  # empty: for nights to come
+    (tmp_path / "file").touch()
     with pytest.raises(InputError, match="neither the folder of a run nor one of nights"):
         source_of(tmp_path)
 
