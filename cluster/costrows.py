@@ -52,7 +52,19 @@ def check_prices(candidates: Iterable[Candidate], table: PriceTable, today: date
 
 def _row(row: Mapping[str, Any], peaks: Mapping[str, int | None], days: Mapping[str | None, date | None]) -> CostRow:
     kind, key = RowKind(row["kind"]), row["execution_key"]
-    spend = Spend(
+    llm = kind is RowKind.LLM
+    day = _produced(row) if llm else days.get(key, _day(row))
+    spend = spend_of(row, None if llm else peaks.get(key), day)
+    return CostRow(kind, row["task_id"], row["arm"], row["seed"], row["repeat"], key, spend)
+
+
+def spend_of(row: Mapping[str, Any], peak: int | None, day: date | None) -> Spend:
+    """What a row of kind `cost` tells.
+
+    Args:
+        peak: of memory in bytes, for what is graded. day: of which prices count.
+    """
+    return Spend(
         input_tokens=row["input_tokens"] or 0,
         cached_tokens=row["cached_tokens"] or 0,
         output_tokens=row["output_tokens"] or 0,
@@ -61,10 +73,9 @@ def _row(row: Mapping[str, Any], peaks: Mapping[str, int | None], days: Mapping[
         wall_seconds=row["wall_seconds"] or 0.0,
         micro_dollars=row["micro_dollars"],
         model=row["model"],
-        peak_memory_bytes=None if kind is RowKind.LLM else peaks.get(key),
-        day=_produced(row) if kind is RowKind.LLM else days.get(key, _day(row)),
+        peak_memory_bytes=peak,
+        day=day,
     )
-    return CostRow(kind, row["task_id"], row["arm"], row["seed"], row["repeat"], key, spend)
 
 
 def _produced(row: Mapping[str, Any]) -> date | None:

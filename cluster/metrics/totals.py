@@ -14,13 +14,13 @@ from datetime import UTC, date, datetime
 from typing import Any, Final
 
 from cluster.budget import elapsed
+from cluster.costrows import spend_of
 from cluster.metrics.history import History
 from cluster.metrics.values import Bounded, Histogram, Values
 from cluster.rows import epoch
 from parsimony.cost_ledger import Kind, PriceTable
 from parsimony.cost_ledger.entries import priced
 from parsimony.errors import InputError
-from parsimony.runs import Spend
 
 Row = Mapping[str, Any]
 
@@ -149,18 +149,7 @@ class Totals:
             day = recorded
             if self._prices.compute and row["kind"] == "compute_spent":
                 self._executed[key] = (peak, day)
-        spend = Spend(
-            input_tokens=row["input_tokens"] or 0,
-            cached_tokens=row["cached_tokens"] or 0,
-            output_tokens=row["output_tokens"] or 0,
-            calls=row["calls"] or 0,
-            cpu_seconds=row["cpu_seconds"] or 0.0,
-            wall_seconds=row["wall_seconds"] or 0.0,
-            micro_dollars=row["micro_dollars"],
-            model=row["model"],
-            peak_memory_bytes=peak,
-            day=day,
-        )
+        spend = spend_of(row, peak, day)
         try:
             return priced(kind, spend, self._prices, None, name="a cost")[1]
         except InputError:  # a price that went after the run: unknown, and the exporter goes on
